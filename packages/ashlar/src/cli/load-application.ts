@@ -5,7 +5,7 @@ import { Application } from "../boot/index.ts";
 import { AshlarError } from "../support/index.ts";
 
 /**
- * Loads a folder's application, which has booted: the default export of its `app.ts`.
+ * Loads a folder's booted application, the default export of its `app.ts`.
  *
  * @param root the application's folder
  * @throws `E_COMMAND` if there is no `app.ts`, or it doesn't export an application; and startup errors

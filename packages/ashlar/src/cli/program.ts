@@ -7,7 +7,7 @@ import { problemOf, type Terminal } from "./terminal.ts";
  * Runs one command line.
  *
  * @param args the arguments after `ashlar`
- * @param terminal where it prints, and the folder it works in
+ * @param terminal where to print, and the folder to work in
  * @returns the exit code: 0, or 1 if the command failed or was not understood
  */
 export async function run(args: readonly string[], terminal: Terminal): Promise<number> {
@@ -21,7 +21,7 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
     })
     .exitOverride();
   const commands = [serveCommand(terminal)];
-  // A server is started more often than all other commands together, and doesn't need their code.
+  // `serve` is run more often than all other commands together, and doesn't need their code.
   if (args[0] !== "serve") commands.push(...(await import("./commands/other-commands.ts")).otherCommands(terminal));
   const names = commands.map((command) => command.name());
   if (mayNameOther(args, names)) commands.push(...(await commandsOfProviders(terminal, names)));
@@ -37,14 +37,14 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
 }
 
 /**
- * Reports whether a command line can be about a command that is not the framework's own: by its name, or because it
+ * Reports whether a command line may need a command that isn't the framework's own, either by its name, or because it
  * lists all commands.
  */
 function mayNameOther([first = "help"]: readonly string[], known: readonly string[]): boolean {
   return first !== "--version" && first !== "-V" && !known.includes(first);
 }
 
-/** The commands of the application's providers. If some can't be loaded, all others still work. */
+/** The commands of the application's providers. If some can't be loaded, the others still work. */
 async function commandsOfProviders(terminal: Terminal, builtIn: readonly string[]): Promise<readonly Command[]> {
   try {
     const { featureCommands } = await import("./commands/feature-commands.ts");

@@ -3,7 +3,7 @@ import { AshlarError } from "../support/index.ts";
 
 /** Where a command prints: the process's streams, or a test's. */
 export interface Terminal {
-  /** The folder the command runs in: the application's root. */
+  /** The folder that the command runs in: the application's root. */
   readonly root: string;
   /** Prints one line. */
   print(line?: string): void;
@@ -20,15 +20,13 @@ export function processTerminal(): Terminal {
   };
 }
 
-/**
- * The text to print for an error. An unexpected one is shown with its stack: its reader is the application's developer.
- */
+/** The text to print for an error. An unexpected error is shown with its stack, for the application's developer. */
 export function problemOf(error: unknown): string {
   if (error instanceof AshlarError) return error.message;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
-/** Formats text, if the output stream supports it. */
+/** Formats text if the output stream supports it. */
 export function emphasis(text: string, format: "green" | "yellow" | "red" | "dim" | "bold"): string {
   return styleText(format, text, { stream: process.stdout });
 }
@@ -37,7 +35,7 @@ export function emphasis(text: string, format: "green" | "yellow" | "red" | "dim
  * Formats rows in columns as wide as their widest cell.
  *
  * @param head the columns' titles
- * @param rows with one cell per title
+ * @param rows the rows, with one cell per title
  */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
   const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)));

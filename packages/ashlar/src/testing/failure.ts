@@ -10,7 +10,7 @@ export function failure(
   values: { readonly actual?: unknown; readonly expected?: unknown } = {},
 ): AssertionError {
   const error = new AssertionError({ message, stackStartFn: assertion, operator: assertion.name, ...values });
-  // Node stores its own diff here, which vitest would print instead of its own.
+  // Node stores its own diff here, and vitest would print that diff.
   Reflect.deleteProperty(error, "diff");
   return error;
 }

@@ -11,7 +11,7 @@ interface Options {
 const HELP = `
 Both are connections of config/database.ts. The target must have been migrated and be empty. Stop the application first: anything written in the meantime would be missing from the copy. A copy that fails or is interrupted leaves the target empty.`;
 
-/** How many rows of a table are copied between two printed lines. */
+/** The number of copied rows after which a line is printed. */
 const ROWS_PER_LINE = 100_000;
 
 /** `db:copy`: copies all rows from one database to another. */
@@ -59,7 +59,7 @@ function progressOn(terminal: Terminal): (table: string, copied: number, total: 
   return (table, copied, total) => {
     if (copied === total) {
       printed = 0;
-      // Not "copied" yet: if a later table fails, this one is empty again.
+      // It isn't "copied" yet. If a later table fails, this one will be empty again.
       terminal.print(`Copying ${table}: ${amount(total, "row")}`);
     } else if (copied - printed >= ROWS_PER_LINE) {
       printed = copied;

@@ -9,7 +9,7 @@ import { loadApplication } from "../load-application.ts";
 export interface DeploymentChoices {
   /** The host that visitors use; default: the host of `APP_URL`, if it is https. */
   readonly domain?: string | undefined;
-  /** How many requests an instance gets at once; `null` for each proxy's default. */
+  /** The maximum number of concurrent requests per instance; `null` for each proxy's default. */
   readonly maxRequests: number | null;
   /** Whether the deployment includes a Redis server. */
   readonly redis: boolean;
@@ -23,10 +23,10 @@ const HOST =
   /^(?=.{1,253}$)(?!\d+(?:\.\d+)*$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)+$/;
 
 /**
- * Reads the facts about an application that its deployment files contain, without connecting to its database.
+ * Reads the facts about an application that are needed for its deployment files, without connecting to its database.
  *
  * @param root the application's folder
- * @throws `E_COMMAND` if there is no application, or the domain is not a host name; and errors of its startup
+ * @throws `E_COMMAND` if there is no application, or the domain is not a host name; and the errors of its startup
  */
 export async function deploymentFacts(root: string, choices: DeploymentChoices): Promise<DeploymentFacts> {
   const application = await new Inspection().run(() => loadApplication(root));
@@ -40,7 +40,7 @@ export async function deploymentFacts(root: string, choices: DeploymentChoices):
 
 function factsOf(application: Application): Omit<DeploymentFacts, "domain" | "maxRequests" | "redis"> {
   const { settings, container, router } = application;
-  // This usually runs in development, which has another default.
+  // The command usually runs in development, which has a different default.
   const { APP } = application.config.optionalSection("app", ["APP"]) as { readonly APP?: ApplicationSettings };
   const drainSeconds = APP?.server?.drainSeconds ?? null;
   const server = completeServerSettings({ ...settings.server, drainSeconds }, true);
@@ -70,14 +70,14 @@ function factsOf(application: Application): Omit<DeploymentFacts, "domain" | "ma
   };
 }
 
-/** A page in the application's default language. */
+/** Renders a page in the application's default language. */
 function pageIn({ messages }: Application, { heading, text, again }: PageSentences): DeploymentFacts["away"] {
   const language = messages.defaultLanguage;
   const t = messages.translator(language);
   return { language, heading: t(heading), text: t(text), again: again === undefined ? null : t(again) };
 }
 
-/** The space that uploads need in the system's temporary folder; 0 if they fit into memory, or have their own folder. */
+/** The space for uploads in the system's temporary folder; 0 if they fit into memory, or have their own folder. */
 function uploadBytesOf({ settings }: Application, maxBodyBytes: number, bodyPaths: readonly BodyPath[]): number {
   const { maxDiskBytes, maxFormMemoryBytes } = settings.limits;
   const stored = bodyPaths.filter(({ isStreamed }) => !isStreamed).map(({ maxBytes }) => maxBytes);
@@ -85,7 +85,7 @@ function uploadBytesOf({ settings }: Application, maxBodyBytes: number, bodyPath
   return settings.uploadFolder === null && needsDisk ? maxDiskBytes : 0;
 }
 
-/** Routes that stream their bodies, or accept larger ones than usual; routes with the same path are combined. */
+/** The routes that stream bodies, or accept larger ones than usual. Routes with the same path are combined. */
 function bodyPathsOf({ settings, router }: Application, usualBytes: number): readonly BodyPath[] {
   const paths = new Map<string, BodyPath>();
   for (const { pattern, bodyLimitBytes, streamsBody, streamsFiles } of router.routes) {

@@ -1,13 +1,13 @@
 import { type Application, type Feature, namesIn } from "../../boot/index.ts";
 
-/** One thing that a feature adds. */
+/** A single item that a feature adds. */
 export interface Addition {
   readonly name: string;
-  /** Its other declarations, in a few words; `null` if it has no others. */
+  /** A few words about it; `null` if there is nothing to add. */
   readonly note: string | null;
 }
 
-/** Describes a name in one of a feature's parts. */
+/** Describes one item in a feature's part, by its name. */
 type Describe = (feature: Feature, name: string) => string | null;
 
 const NOTES: Readonly<Record<string, Describe>> = {
@@ -44,10 +44,10 @@ const NOTES: Readonly<Record<string, Describe>> = {
   },
 };
 
-/** What proofs are made with here: they may not use services before they are asked. */
+/** What proofs are created with here. They must not use services until they are called. */
 const NOT_BOOTED = Object.freeze({ container: Object.freeze({}) }) as unknown as Application;
 
-/** The factors of a proof, and its pages; `null` if it can't be made without an application. */
+/** A proof's factors and pages; `null` if the proof can't be created without an application. */
 function proofNote(make: NonNullable<Feature["proofs"]>[string]): string | null {
   try {
     const { amr, startsLogins = false, page, step } = make(NOT_BOOTED);
@@ -61,7 +61,7 @@ function proofNote(make: NonNullable<Feature["proofs"]>[string]): string | null 
   }
 }
 
-/** Everything that a feature adds, by part, including parts that other features have defined. */
+/** Everything that a feature adds, by part, including parts defined by other features. */
 export function additionsOf(feature: Feature): ReadonlyMap<string, readonly Addition[]> {
   const described = [...namesIn(feature)].map(([part, names]): [string, readonly Addition[]] => {
     return [part, names.map((name) => ({ name, note: NOTES[part]?.(feature, name) ?? null }))];

@@ -47,7 +47,7 @@ export function doctorCommand(terminal: Terminal): Command {
       const report = reportOf(diagnosis);
       if (options.json) terminal.print(JSON.stringify(report, null, 2));
       else printReport(terminal, diagnosis);
-      // The report is complete: only the exit code is left.
+      // The report is complete. Only the exit code is missing.
       if (report.errors > 0) throw new CommanderError(1, "ashlar.doctor", "There are errors.");
     });
 }
@@ -91,8 +91,8 @@ function onlyProduction(name: string): string {
 }
 
 /**
- * Runs a function, and redirects other code's output to standard error while it runs: an application's modules may
- * print when they are loaded, and standard output is only for the report.
+ * Runs a function, and redirects other code's output to standard error while it runs. An application's modules may
+ * print when they are loaded, but standard output is only for the report.
  */
 async function withoutOutput<T>(work: () => Promise<T>): Promise<T> {
   const { stdout, stderr } = process;

@@ -18,14 +18,15 @@ const NAME = /^[a-z][a-z\d-]*(?::[a-z][a-z\d-]*)*$/;
 /** The commands that an application's providers add. */
 export interface FeatureCommands {
   readonly commands: readonly Command[];
-  /** Why other commands are missing, one sentence for each. */
+  /** For each command that couldn't be added, a sentence that says why. */
   readonly problems: readonly string[];
 }
 
 /**
  * The commands that the providers in an application's `config/providers.ts` add. Only that file is loaded: the rest of
- * the configuration may depend on files that a command is about to add. A malformed command is left out, and so is one
- * whose name is taken: a built-in command is never replaced, and of two commands with the same name, neither is added.
+ * the configuration may depend on files that a command is about to add. Malformed commands are omitted, and so are
+ * those with a name that is already in use. Built-in commands are never replaced, and if two commands have the same
+ * name, neither is added.
  *
  * @param builtIn the names of the built-in commands
  * @throws the file's errors
@@ -52,7 +53,7 @@ export async function featureCommands(terminal: Terminal, builtIn: readonly stri
   return { commands, problems };
 }
 
-/** The reason that a command can't be added, to follow its provider's name; `null` if it can be. */
+/** Why a command can't be added, to be written after its provider's name; `null` if it can be added. */
 function problemOf({ name, description, load }: FeatureCommand, builtIn: readonly string[]): string | null {
   if (!NAME.test(name) || typeof description !== "string" || typeof load !== "function") {
     const remedy = 'Write it as { name: "stock:install", description: "…", load: () => import("./stock-install.ts") }.';

@@ -27,7 +27,7 @@ class Stock {
 }
 class Plain {}
 export const PROVIDERS = [Plain, Stock];
-// The rest of the application is broken: nothing of it is loaded.
+// The rest of the application is broken, to show that it isn't loaded.
 `;
 const FILES = { "package.json": "{}", "config/providers.ts": PROVIDERS, "app.ts": "throw new Error();" };
 

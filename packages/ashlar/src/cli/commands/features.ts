@@ -10,7 +10,7 @@ import { AshlarError, counted, suggestion } from "../../support/index.ts";
 import type { Terminal } from "../terminal.ts";
 import { type Addition, additionsOf } from "./described-feature.ts";
 
-/** The width of the column with the names of parts, and of a whole line. */
+/** The widths of the column with the parts' names, and of a whole line. */
 const [PART_WIDTH, WIDTH] = [16, 110];
 
 /**
@@ -59,7 +59,7 @@ function messagesLine(feature: InstalledFeature["feature"], count: number): stri
   return `${counted(count, "sentence")}, in ${["en", ...languages].join(", ")}`;
 }
 
-/** One line for each addition if any has a description; otherwise, as many per line as fit. */
+/** One line for each item if any of them has a description; otherwise, as many items per line as fit. */
 function linesOf(additions: readonly Addition[]): readonly string[] {
   if (additions.some(({ note }) => note !== null && note !== "audit line" && note !== "secret")) {
     return additions.map(({ name, note }) => (note === null ? name : `${name}: ${note}`));

@@ -63,7 +63,7 @@ async function generate(terminal: Terminal, options: Options): Promise<void> {
   terminal.print(done ?? describeSecrets(await fillAllSecrets(terminal)) ?? UNCHANGED);
 }
 
-/** Changes `APP_KEY`, and returns what was done; `null` if there was nothing to change. */
+/** Changes `APP_KEY`, and returns a description of the change; `null` if there was nothing to change. */
 async function changeKey(path: string, change: "fill" | "rotate" | "stage" | "promote"): Promise<string | null> {
   switch (change) {
     case "promote":

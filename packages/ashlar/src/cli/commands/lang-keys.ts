@@ -3,7 +3,7 @@ import { AshlarError } from "../../support/index.ts";
 import { loadApplication } from "../load-application.ts";
 import type { Terminal } from "../terminal.ts";
 
-/** `lang:keys`: lists the sentences of the application and its features, in the form that `lang/en.ts` has. */
+/** `lang:keys`: lists the sentences of the application and its features, in the form of `lang/en.ts`. */
 export function langKeysCommand(terminal: Terminal): Command {
   return new Command("lang:keys")
     .description("Lists the keys of all sentences, with the English sentence.")

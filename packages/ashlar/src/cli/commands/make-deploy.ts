@@ -11,7 +11,7 @@ import { printDiff, printWritten } from "../install/print-changes.ts";
 import { emphasis, type Terminal } from "../terminal.ts";
 import { deploymentFacts } from "./deployment-facts.ts";
 
-/** HAProxy and nginx support far more, but no process can handle so many at once. */
+/** HAProxy and nginx support far more, but no process can handle that many at once. */
 const MOST_REQUESTS = 9999;
 
 interface Options {
@@ -32,7 +32,7 @@ function maxRequestsOption(): Option {
   return new Option("--max-requests <number>", description).argParser(parseRequests);
 }
 
-/** `make:deploy`: writes the files for deploying an application, and prints what to do with them. */
+/** `make:deploy`: writes the files for deploying an application, and prints the next steps. */
 export function makeDeployCommand(terminal: Terminal): Command {
   return new Command("make:deploy")
     .description(

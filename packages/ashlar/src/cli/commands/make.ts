@@ -20,7 +20,7 @@ async function write(terminal: Terminal, file: NewFile): Promise<void> {
   terminal.print(`Created ${file.path}`);
 }
 
-/** The `make:…` commands: each creates one file and never overwrites an existing one. */
+/** The `make:…` commands. Each creates one file, and never overwrites an existing one. */
 export function makeCommands(terminal: Terminal): Command[] {
   const make = (
     what: string,

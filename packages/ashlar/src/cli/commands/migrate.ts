@@ -20,7 +20,7 @@ const ALLOW_NEWER =
 
 /** Options of commands that change tables. */
 interface Waits {
-  /** In seconds. */
+  /** The timeout for locks, in seconds. */
   readonly lockTimeout: number;
 }
 

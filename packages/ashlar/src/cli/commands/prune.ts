@@ -2,7 +2,7 @@ import { Command } from "commander";
 import { loadApplication } from "../load-application.ts";
 import type { Terminal } from "../terminal.ts";
 
-/** `prune`: deletes expired data, as a server does once a day unless `ACCOUNTS.retention.prune` is `false`. */
+/** `prune`: deletes expired data, as servers do once a day unless `ACCOUNTS.retention.prune` is `false`. */
 export function pruneCommand(terminal: Terminal): Command {
   return new Command("prune")
     .description("Deletes expired data, as the server does once a day: logins, mailed links, session data.")

@@ -12,7 +12,7 @@ interface ShownRoute {
   readonly stack: string;
   readonly limit: string | null;
   readonly handler: string;
-  /** The file and line of its definition. */
+  /** The file and line of the route's definition. */
   readonly location: string;
 }
 
@@ -22,7 +22,7 @@ export function routesCommand(terminal: Terminal): Command {
     .description("Lists the routes: method, path, name, stack, handler.")
     .option("--json", "as JSON")
     .action(async (options: { json?: true }) => {
-      // An inspection, so that listing routes doesn't create a database.
+      // Loads the application for inspection, to list routes without creating a database.
       const application = await new Inspection().run(() => loadApplication(terminal.root));
       try {
         const hasLimits = application.container.has("throttle");
@@ -50,8 +50,8 @@ export function routesCommand(terminal: Terminal): Command {
 }
 
 /**
- * Endpoints that respond before any middleware without being routes, unless a route of the application has the same
- * path.
+ * The endpoints that aren't routes, and respond before any middleware, unless one of the application's routes has the
+ * same path.
  */
 function healthRows({ settings, router }: Application): ShownRoute[] {
   const { health } = settings.server;
@@ -64,7 +64,7 @@ function healthRows({ settings, router }: Application): ShownRoute[] {
   });
 }
 
-/** The middleware before a route's handler, and the limit that the handler itself uses. */
+/** The middleware before a route's handler, and the limit that the handler itself counts against. */
 function stackOf({ stack, limit }: { readonly stack: string; readonly limit: string | null }): string {
   if (limit === null) return stack;
   return `${stack === "" ? "" : `${stack}, `}throttle:${limit} (by the handler)`;

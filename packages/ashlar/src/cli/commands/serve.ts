@@ -12,12 +12,12 @@ const SHELL_INTERVAL_MS = 500;
 
 interface Options {
   readonly watch?: true;
-  /** Set for the child process of `--watch`. */
+  /** A variable that is set in the child process of `--watch`. */
   readonly supervised?: true;
-  /** The descriptor of the socket to listen on, for the child process of `--watch`. */
+  /** A variable with the descriptor of the socket to listen on, for the child process of `--watch`. */
   readonly descriptor?: number;
   readonly workers?: number;
-  /** Set for the processes of `--workers`: how many there are. */
+  /** A variable that is set in the processes of `--workers`, with their number. */
   readonly worker?: number;
   readonly port?: number;
   readonly host?: string;
@@ -116,9 +116,9 @@ function listenArguments({ port, host }: Options): string[] {
 }
 
 /**
- * Ends the process as SIGTERM does, once the shell that npm started it with has exited. npm sends a signal only to that
- * shell, and a shell such as dash doesn't forward it: a server that a supervisor stops would keep running and keep its
- * port.
+ * Ends the process as SIGTERM does, once the shell in which npm started it has exited. npm sends signals only to that
+ * shell, and shells such as dash don't forward them. A server stopped by a supervisor would otherwise keep running, and
+ * keep its port.
  */
 function endWithShell(): void {
   if (process.env.npm_lifecycle_event === undefined || process.platform === "win32") return;

@@ -74,7 +74,7 @@ function section(terminal: Terminal, title: string, lines: readonly string[]): v
   for (const line of lines) terminal.print(`  ${line}`);
 }
 
-/** Files that the update of the framework itself has changed. */
+/** The files that updating the framework itself changes. */
 const OF_UPDATE = /(?:^|\/)(?:package\.json|package-lock\.json|pnpm-lock\.yaml|yarn\.lock|bun\.lock)$/;
 
 /** @throws `E_COMMAND` unless everything else is committed, so that the upgrade can be reviewed and reverted */

@@ -1,18 +1,18 @@
 import type { DescribedColumn } from "./described-database.ts";
 
-/** A value that a column of the target can't hold. The message doesn't include it. */
+/** Thrown if the target's column can't contain a value. The message doesn't include the value. */
 export class UnfitValueError extends Error {}
 
 const WHOLE = /^-?\d+$/;
 const NUMBER = /^-?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
-/** A time in UTC without a zone, as SQLite's CURRENT_TIMESTAMP writes it. */
+/** A time in UTC without a time zone, as in SQLite's CURRENT_TIMESTAMP. */
 const WITHOUT_ZONE = /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d(?::\d\d(?:\.\d+)?)?)$/;
 
 /**
  * Converts a value for the target's column.
  *
- * @param value the value as the source returns it; parsed, if its driver parses JSON
- * @param isParsed whether it is parsed JSON
+ * @param value the value returned by the source; parsed, if its driver parses JSON
+ * @param isParsed whether the value is parsed JSON
  * @throws {@link UnfitValueError}
  */
 export function copiedValue(value: unknown, isParsed: boolean, { type, length }: DescribedColumn): unknown {
@@ -74,7 +74,7 @@ function withZone(text: string): string {
   return text.replace(WITHOUT_ZONE, "$1T$2Z");
 }
 
-/** The server would refuse it, too, but without the column's name. */
+/** The server would refuse it too, but without the column's name. */
 function jsonOf(text: string): string {
   try {
     JSON.parse(text);

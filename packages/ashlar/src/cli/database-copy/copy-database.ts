@@ -7,18 +7,18 @@ import { insertRows } from "./insert-rows.ts";
 import { rowBatches } from "./row-batches.ts";
 import { seededTables } from "./seeded-rows.ts";
 
-/** The options of a copy. */
+/** Options for copying a database. */
 export interface CopyOptions {
   /** The application's folder. */
   readonly root: string;
   /** The connections' names in `config/database.ts`. */
   readonly from: string;
   readonly to: string;
-  /** Tables that are left out. */
+  /** The tables to leave out. */
   readonly skip: readonly string[];
   /** Called before anything is copied, once both databases have been checked. */
   readonly begin: () => void;
-  /** Called after each batch of rows, with the table, how many of its rows are copied, and how many there are. */
+  /** Called after each batch of rows, with the table, the number of rows copied so far, and the total. */
   readonly progress: (table: string, copied: number, total: number) => void;
 }
 
@@ -26,11 +26,11 @@ export interface CopyOptions {
 export interface CopiedDatabase {
   readonly tables: number;
   readonly rows: number;
-  /** Objects with rows in the source that weren't copied, such as views. */
+  /** Other objects with rows in the source, such as views, which weren't copied. */
   readonly others: DescribedDatabase["others"];
 }
 
-/** The databases before the copy. */
+/** The descriptions of both databases before the copy. */
 interface Copy {
   readonly source: Connection;
   readonly target: Connection;
@@ -43,7 +43,7 @@ interface Copy {
 /**
  * Copies all rows of a database into the empty tables of another one, which has the same migrations, in one transaction.
  *
- * @throws `E_COMMAND`, with advice, if it can't; the target is then unchanged, except for the next keys
+ * @throws `E_COMMAND`, with advice, if copying fails; the target is then unchanged, except for its next keys
  */
 export async function copyDatabase(database: Database, options: CopyOptions): Promise<CopiedDatabase> {
   const [source, target] = [database.connection(options.from), database.connection(options.to)];
@@ -57,7 +57,7 @@ export async function copyDatabase(database: Database, options: CopyOptions): Pr
       "Correct its path in config/database.ts.",
     );
   }
-  // While the locks are held, no migration begins, and statements have no time limit.
+  // While the locks are held, migrations can't start, and statements have no time limit.
   return await target.maintenance.withMigrationLock(() =>
     source.maintenance.withMigrationLock(() => copied(source, target, options)),
   );
@@ -74,7 +74,7 @@ async function copied(source: Connection, target: Connection, options: CopyOptio
   options.begin();
   const version = await versionOf(source);
   const last = await lastKeys(copy);
-  // MariaDB commits at such a statement.
+  // MariaDB commits the transaction at such a statement.
   for (const statement of keyStatements(copy, last)) await target.rows(statement, []);
   const altered = copy.order.unordered.filter(({ isDeferrable }) => !isDeferrable);
   const isSuspended = copy.order.unordered.length > 0;
@@ -170,7 +170,7 @@ function differences(what: string, a: string, inA: readonly string[], b: string,
   return [...sentence(only(inA, inB), b), ...sentence(only(inB, inA), a)];
 }
 
-/** A trigger would repeat what the source's trigger has already done: copied rows are not new. */
+/** A trigger would repeat the work of the source's trigger, because copied rows aren't new. */
 async function requireNoTriggers(target: Connection, { tables }: DescribedDatabase): Promise<void> {
   const { triggers } = copyingOf(target);
   if (triggers === null) return;
@@ -182,7 +182,7 @@ async function requireNoTriggers(target: Connection, { tables }: DescribedDataba
   throw refusal(problem, remedy);
 }
 
-/** @returns the tables with only the rows that migrations insert, in the order of the copy */
+/** @returns the tables that contain only rows inserted by migrations, in the order of the copy */
 async function requireEmpty({ source, target, to, order, options }: Copy): Promise<string[]> {
   const full: DescribedTable[] = [];
   for (const name of order.tables) if ((await countOf(target, name)) > 0) full.push(to.tables.get(name)!);
@@ -197,7 +197,7 @@ async function requireEmpty({ source, target, to, order, options }: Copy): Promi
 interface LastKey {
   readonly table: string;
   readonly column: string;
-  /** The highest key that the source has ever assigned or contains. */
+  /** The highest key that the source has ever assigned, or contains. */
   readonly key: bigint;
 }
 
@@ -229,7 +229,7 @@ function keyStatements({ target }: Copy, keys: readonly LastKey[]): string[] {
   return keys.filter(({ key }) => key > 0n).flatMap(({ table, column, key }) => keysAfter(table, column, key));
 }
 
-/** Checks every foreign key: some databases don't check existing rows when checks are turned back on. */
+/** Checks every foreign key, because some databases don't check existing rows when checks are turned back on. */
 async function requireParents({ target, to }: Copy): Promise<void> {
   for (const { table, columns, parent, parentColumns } of to.references) {
     const isSet = sql.join(
@@ -248,7 +248,7 @@ async function requireParents({ target, to }: Copy): Promise<void> {
   }
 }
 
-/** A version that changes with every write; `null` if the database doesn't have one. */
+/** A version number that changes with every write; `null` if the database doesn't have one. */
 async function versionOf(connection: Connection): Promise<unknown> {
   const { version } = copyingOf(connection);
   if (version === null) return null;

@@ -3,7 +3,9 @@ import type { DescribedReference } from "./described-database.ts";
 /** The order in which tables are filled. */
 export interface CopyOrder {
   readonly tables: readonly string[];
-  /** The foreign keys that this order doesn't satisfy: those of a table to itself, and of tables that refer to each other. */
+  /**
+   * The foreign keys that this order doesn't satisfy, because a table refers to itself, or tables refer to each other.
+   */
   readonly unordered: readonly DescribedReference[];
 }
 

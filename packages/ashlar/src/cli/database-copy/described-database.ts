@@ -1,17 +1,17 @@
 import type { Connection, Dialect } from "../../database/index.ts";
 import { AshlarError } from "../../support/index.ts";
 
-/** A dialect's part in copying. */
+/** A dialect's functions for copying. */
 export type Copying = NonNullable<Dialect["copying"]>;
 
-/** A column of a table, as its database describes it. */
+/** A table's column, as described by its database. */
 export interface DescribedColumn {
   readonly name: string;
-  /** The kind of its values; see `Dialect.copying`. */
+  /** The kind of the column's values; see `Dialect.copying`. */
   readonly type: string;
   /** How many characters its text may have; `null` for any number. */
   readonly length: number | null;
-  /** Its position in the primary key, from 1; 0 if it isn't part of it. */
+  /** The column's position in the primary key, from 1; 0 if it isn't part of the key. */
   readonly place: number;
   /** Whether it is auto-increment. */
   readonly isCounted: boolean;
@@ -30,7 +30,7 @@ export interface DescribedReference {
   readonly columns: readonly string[];
   readonly parent: string;
   readonly parentColumns: readonly string[];
-  /** Whether it can be checked at the end of a transaction without being altered. */
+  /** Whether it can be checked at the end of a transaction without altering it. */
   readonly isDeferrable: boolean;
 }
 
@@ -38,14 +38,14 @@ export interface DescribedReference {
 export interface DescribedDatabase {
   readonly tables: ReadonlyMap<string, DescribedTable>;
   readonly references: readonly DescribedReference[];
-  /** Objects with rows that aren't copied, such as views: name and kind. */
+  /** Objects with rows that aren't copied, such as views, by name and kind. */
   readonly others: readonly { readonly name: string; readonly kind: string }[];
 }
 
 /**
- * How a connection's dialect takes part in copying.
+ * Returns the functions for copying in a connection's dialect.
  *
- * @throws `E_COMMAND` if it doesn't
+ * @throws `E_COMMAND` if it doesn't support copying
  */
 export function copyingOf({ name, dialect }: Connection): Copying {
   if (dialect.copying !== undefined) return dialect.copying;
@@ -53,7 +53,7 @@ export function copyingOf({ name, dialect }: Connection): Copying {
   throw new AshlarError("E_COMMAND", `${problem} It lacks the property copying of Dialect.`);
 }
 
-/** Queries the contents of a database, except the record of migrations. */
+/** Reads the structure of a database, except for the record of migrations. */
 export async function describeDatabase(
   connection: Connection,
   skipped: ReadonlySet<string>,

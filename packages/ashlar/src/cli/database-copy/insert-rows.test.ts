@@ -3,7 +3,7 @@ import { Database, type Row, sql } from "../../database/index.ts";
 import { describeDatabase } from "./described-database.ts";
 import { insertRows } from "./insert-rows.ts";
 
-/** A table of a SQLite database, and how many rows are in it after these were inserted, or what was refused. */
+/** Inserts rows into a SQLite table, and returns how many rows it then has, or the error. */
 async function inserting(columns: string, given: readonly Row[], type?: string) {
   const database = new Database({ default: "main", main: { driver: "sqlite", path: ":memory:" } }, "/");
   onTestFinished(() => database.close());

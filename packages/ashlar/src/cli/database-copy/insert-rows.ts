@@ -3,14 +3,14 @@ import { AshlarError } from "../../support/index.ts";
 import { copiedValue, UnfitValueError } from "./copied-value.ts";
 import { copyingOf, type DescribedTable } from "./described-database.ts";
 
-/** Rows of the source, and their target. */
+/** The source's rows, and their target. */
 export interface Insertion {
   readonly target: Connection;
-  /** The table as the source describes it. */
+  /** The table as described by the source. */
   readonly from: DescribedTable;
-  /** The table as the target describes it. */
+  /** The table as described by the target. */
   readonly to: DescribedTable;
-  /** Whether the source's driver returns JSON parsed. */
+  /** Whether the source's driver returns parsed JSON. */
   readonly parsesJson: boolean;
   /** The number of the table's rows before these. */
   readonly before: number;
@@ -19,9 +19,9 @@ export interface Insertion {
 const NOTHING_COPIED = "Nothing was copied. Correct the row, and copy again.";
 
 /**
- * Inserts rows of the source into the target's table, inside a transaction.
+ * Inserts the source's rows into the target's table, inside a transaction.
  *
- * @throws `E_COMMAND` with the table and the row that the target refuses
+ * @throws `E_COMMAND` with the table and the row, if the target refuses one
  */
 export async function insertRows(rows: readonly Row[], insertion: Insertion): Promise<void> {
   const { target } = insertion;

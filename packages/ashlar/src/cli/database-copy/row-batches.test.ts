@@ -3,7 +3,7 @@ import { Database, type Row, sql } from "../../database/index.ts";
 import { copyingOf, describeDatabase } from "./described-database.ts";
 import { rowBatches } from "./row-batches.ts";
 
-/** A table of a SQLite database, and how it is read. */
+/** Creates a SQLite table, and returns the batches in which it is read. */
 async function tableOf(columns: string, rows: string) {
   const database = new Database({ default: "main", main: { driver: "sqlite", path: ":memory:" } }, "/");
   onTestFinished(() => database.close());
@@ -22,7 +22,7 @@ async function tableOf(columns: string, rows: string) {
   return { connection, read, statements };
 }
 
-/** SELECTs n rows with the numbers from 1 on as n. */
+/** Selects rows with the numbers from 1 on in a column n. */
 const numbered = (count: number, columns: string) =>
   `with recursive c(n) as (select 1 union all select n + 1 from c where n < ${count}) select ${columns} from c`;
 const sizes = (batches: readonly Row[][]) => batches.map(({ length }) => length);

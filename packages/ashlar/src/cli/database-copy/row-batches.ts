@@ -1,7 +1,7 @@
 import { type Connection, type Row, sql } from "../../database/index.ts";
 import { copyingOf, type DescribedTable } from "./described-database.ts";
 
-/** How many rows are read at once, and about how many bytes: rows that contain files are large. */
+/** The size of a batch in rows, and approximately in bytes, because rows that contain files are large. */
 const ROWS = 500;
 const BYTES = 4 * 1024 * 1024;
 /** Databases limit the number of values in a statement: SQLite to 32,766, the other databases' protocols to 65,535. */
@@ -23,13 +23,13 @@ export async function* rowBatches(connection: Connection, table: DescribedTable)
     order = [{ name: ORDER, term: sql.raw(rowOrder) as (typeof order)[number]["term"] }];
     columns.push(sql`${sql.raw(rowOrder)} as ${sql.id(ORDER)}`);
   }
-  // The order of rows that are equal in every column doesn't matter.
+  // If rows are equal in every column, their order doesn't matter.
   if (order.length === 0) order = table.columns.map(({ name }) => ({ name, term: sql`${sql.id(name)}` }));
   const isKey = keys.length > 0 || rowOrder !== null;
   const orderBy = sql.join(order.map(({ term }) => term));
   const page = async (last: Row | null, read: number, count: number): Promise<Row[]> => {
     const values = last === null ? null : order.map(({ name }) => last[name]);
-    // A time may be more precise in the database than here, and nothing is greater than null.
+    // A time may be more precise in the database than in JavaScript, and no value is greater than null.
     const canSeek = isKey && values?.every((value) => value !== null && !(value instanceof Date)) === true;
     const after = canSeek ? sql`where (${orderBy}) > (${sql.join(values ?? [])})` : sql``;
     const skipped = values === null || canSeek ? sql`` : sql`offset ${sql.lit(read)}`;

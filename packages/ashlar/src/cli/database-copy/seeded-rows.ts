@@ -11,8 +11,8 @@ const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
  * migrations.
  *
  * @param root the application's folder
- * @param tables tables of the target that aren't empty
- * @returns the names of those that contain no other rows
+ * @param tables the target's tables that aren't empty
+ * @returns the names of the tables that contain no other rows
  */
 export async function seededTables(
   root: string,

@@ -7,9 +7,9 @@ const SECONDS = 5;
 /** SQLite's result codes for a file that is damaged, or not a database: https://www.sqlite.org/rescode.html */
 const DAMAGED: readonly number[] = [10, 11, 26];
 
-/** A database that can't be reached or read. The cause is the reason. */
+/** Thrown if a database can't be reached or read. Its cause is the reason. */
 export class UnreachableDatabase extends Error {
-  /** The path of its file; `null` if it doesn't have one. */
+  /** The path of the database's file; `null` if it doesn't have one. */
   readonly file: string | null;
   /** The advice in the cause's message; `null` if there isn't any. */
   readonly obstacle: string | null;
@@ -21,7 +21,7 @@ export class UnreachableDatabase extends Error {
   }
 }
 
-/** Earlier results, so that an unresponsive database is waited for only once. */
+/** Earlier results, to wait only once for an unresponsive database. */
 const known = new WeakMap<Subject, UnreachableDatabase>();
 
 /**
@@ -67,7 +67,7 @@ async function withOpened<T>(subject: Subject, work: (database: Database) => Pro
   try {
     return await limited(SECONDS, "The database", async () => {
       await database.connect();
-      // A file is not read before the first statement.
+      // SQLite doesn't read its file before the first statement.
       await columnsOf(database.connection(), "migrations");
       isReached = true;
       return await work(database);
@@ -76,7 +76,7 @@ async function withOpened<T>(subject: Subject, work: (database: Database) => Pro
     if (isReached && !(thrown instanceof TooSlowError) && (file === null || !isDamaged(thrown))) throw thrown;
     throw new UnreachableDatabase(file, { cause: thrown });
   } finally {
-    // An unresponsive server doesn't close its connection properly either.
+    // Closing the connection to an unresponsive server wouldn't end either.
     await limited(1, "The database", () => database.close()).catch(() => {});
   }
 }
@@ -100,14 +100,14 @@ function databaseOf({ configuration, sections, root }: Subject, isInspected = tr
  */
 export function databaseFileOf(subject: Subject): string | null {
   try {
-    // The file isn't opened. An inspection would take a file that doesn't exist for a database in memory.
+    // The file isn't opened. For an inspection, a missing file would mean a database in memory.
     return databaseOf(subject, false)?.dialect.file ?? null;
   } catch {
     return null;
   }
 }
 
-/** Reports whether an error says that a file of SQLite is damaged. */
+/** Reports whether an error means that a SQLite file is damaged. */
 export function isDamaged(thrown: unknown): boolean {
   return thrown instanceof DatabaseError && DAMAGED.includes(Number(thrown.databaseCode) & 0xff);
 }

@@ -19,7 +19,7 @@ import { type Check, error, type Finding, type SkippedCheck, SkippedError } from
 import { redactionFor } from "./redaction.ts";
 import { Subject } from "./subject.ts";
 
-/** The checks that come first, in the order of the report. */
+/** The checks that run first, in the order of the report. */
 const FIRST: readonly Check[] = [
   PACKAGES,
   UPGRADE,
@@ -34,13 +34,13 @@ const FIRST: readonly Check[] = [
   DATABASE,
 ];
 
-/** The checks that come after those of features. */
+/** The checks that run after those of features. */
 const LAST: readonly Check[] = [UPLOADS, ROUTES];
 
 /** The default time limit of a check, in seconds. */
 const SECONDS = 10;
 
-/** The findings of one check. */
+/** One check's findings. */
 export interface Section {
   readonly name: string;
   readonly findings: readonly Finding[];
@@ -52,12 +52,12 @@ export interface Diagnosis {
   readonly environment: string | null;
   readonly sections: readonly Section[];
   readonly skipped: readonly SkippedCheck[];
-  /** Notes that aren't mistakes, but good to know. */
+  /** Notes that are worth knowing, but aren't problems. */
   readonly notes: readonly string[];
 }
 
 /**
- * Checks an application. Nothing is changed, nothing that stays is created, and nothing is sent.
+ * Checks an application. It changes nothing, creates nothing permanent, and sends nothing.
  *
  * @param asProduction whether to check it as if it ran in production
  */
@@ -87,7 +87,7 @@ export async function diagnose(root: string, asProduction: boolean): Promise<Dia
   }
 }
 
-/** A check that fails is a finding itself, and never hides the others. */
+/** A failing check is itself a finding, and never hides others. */
 async function findingsOf(check: Check, subject: Subject): Promise<readonly Finding[] | SkippedError> {
   try {
     return await limited(check.seconds ?? SECONDS, `The check "${check.name}"`, () => check.run(subject));
@@ -100,7 +100,7 @@ async function findingsOf(check: Check, subject: Subject): Promise<readonly Find
   }
 }
 
-/** Leaves out startup errors that other findings report with a fix. */
+/** Omits startup errors that other findings report with a fix. */
 function withoutEcho(sections: readonly Section[], { boot }: Subject): readonly Section[] {
   if (boot.error === null) return sections;
   const all = sections.flatMap(({ findings }) => findings);

@@ -6,29 +6,29 @@ import type { CompiledRoute } from "../../routing/index.ts";
 
 /** A route by which someone can get into an account. */
 export interface ListedDoor {
-  /** The door's name; for a route of the application, what its handler calls: `attemptById()`. */
+  /** The door's name; for one of the application's routes, the call in its handler: `attemptById()`. */
   readonly door: string;
-  /** Its result, as in `Door`; `login` for a route of the application. */
+  /** The door's result, as in `Door`; `login` for one of the application's routes. */
   readonly opens: Door["opens"];
   /** Method and path. */
   readonly route: string;
   /** Where the route is defined. */
   readonly location: string;
-  /** The guard whose steps it asks. */
+  /** The guard whose steps the door asks for. */
   readonly guard: string;
-  /** The names of the steps that it asks, in their order. */
+  /** The names of the steps that the door asks for, in order. */
   readonly steps: readonly string[];
-  /** The steps that another guard with the same users asks, and this one doesn't. */
+  /** The steps that this guard doesn't ask for, but another guard with the same users does. */
   readonly missing: readonly string[];
 }
 
-/** The calls by which a handler logs someone in. */
+/** The calls with which a handler logs a user in. */
 const CALLS: ReadonlySet<string> = new Set(["attempt", "attemptById", "enter", "login", "loginAs"]);
 const GUARD = "guard:";
 
 /**
- * Lists the doors of an application: the routes of those that its features declare, and its own routes whose handlers call a
- * function that logs someone in. Calls in other functions, which handlers call, are not found.
+ * Lists the doors of an application: the routes of the doors declared by its features, and its own routes with handlers
+ * that call a function to log a user in. Calls inside functions that handlers call are not found.
  */
 export async function doorsOf(application: Application): Promise<readonly ListedDoor[]> {
   const { container, features, router } = application;
@@ -60,13 +60,13 @@ export async function doorsOf(application: Application): Promise<readonly Listed
   return doors;
 }
 
-/** The guard, or driver, that the prefix of a route's name names: `admin.login.store`. */
+/** The guard or driver in the prefix of a route's name, such as `admin` in `admin.login.store`. */
 function prefixOf({ name }: CompiledRoute, { routes }: Door, guards: readonly string[]): string | null {
   const prefix = routes.flatMap((one) => (name!.endsWith(`.${one}`) ? [name!.slice(0, -one.length - 1)] : []))[0];
   return prefix !== undefined && guards.includes(prefix) ? prefix : null;
 }
 
-/** The guard that is active in a route's handler: the innermost one that its middleware names. */
+/** The guard that is active in a route's handler, which is the innermost one named in its middleware. */
 function guardOf({ middleware }: CompiledRoute, guards: readonly string[], other: string): string {
   const named = middleware.findLast((text) => text.startsWith(GUARD))?.slice(GUARD.length);
   return named !== undefined && guards.includes(named) ? named : other;
@@ -81,12 +81,12 @@ function handlerText({ handler }: CompiledRoute): string | null {
   return typeof method === "function" ? asExpression(String(method)) : null;
 }
 
-/** A method's text is a member of an object. */
+/** A method's text is only valid as a member of an object. */
 function asExpression(text: string): string {
   return /^(?:async\s+)?(?:function\b|\(|[\w$]+\s*=>)/.test(text) ? `(${text})` : `({ ${text} })`;
 }
 
-/** A call that logs someone in. */
+/** A call that logs a user in. */
 interface LoginCall {
   readonly name: string;
   /** The guard, if the call names it: `auth.guard("staff").loginAs(…)`. */
@@ -104,12 +104,12 @@ function callsIn(text: string | null, parse: (text: string) => Node): readonly L
       if (CALLS.has(name) && mentionsAuth(callee.object)) found.push({ name, guard: namedGuard(callee.object) });
     });
   } catch {
-    // Not parsable alone, such as a native function: there is nothing to see.
+    // The text can't be parsed alone, such as a native function's, so there is nothing to find.
   }
   return found;
 }
 
-/** Reports whether an expression is `auth`, `context.auth`, or a guard of it. */
+/** Reports whether an expression is `auth`, `context.auth`, or one of its guards. */
 function mentionsAuth(node: Node): boolean {
   if (node.type === "Identifier") return node.name === "auth" || node.name === "guard";
   if (node.type === "MemberExpression") {

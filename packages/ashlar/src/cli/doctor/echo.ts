@@ -14,7 +14,7 @@ const APP_SETTINGS: Readonly<Record<string, string>> = {
   TRUSTED_ORIGINS: "trustedOrigins",
 };
 
-/** Part of the startup error for a problem that a finding is about. */
+/** A part of the startup error that a finding is about. */
 const SAID: Readonly<Record<string, (problem: string) => readonly string[]>> = {
   "secret.missing": (problem) =>
     nameIn(problem) === "APP_KEY" ? ["APP_KEY: is not set"] : [`${driverIn(problem)}.secret: is missing.`],
@@ -44,7 +44,7 @@ const SAID: Readonly<Record<string, (problem: string) => readonly string[]>> = {
 };
 
 /**
- * Reports whether findings cover a startup error: each of its lines has the same subject as one of them.
+ * Reports whether findings cover a startup error, which means that each of its lines has the same subject as a finding.
  *
  * @param thrown the error that failed startup
  */
@@ -57,7 +57,7 @@ export function isEcho(thrown: unknown, findings: readonly Finding[]): boolean {
   return lines.every((line) => said.some((part) => line.includes(part)));
 }
 
-/** A configuration file that both the doctor and the boot load has two addresses. */
+/** A configuration file is loaded by both the doctor and startup, under different module URLs. */
 function withoutLoad(text: string): string {
   return text.replaceAll(/\?load=\d+/g, "");
 }
@@ -67,7 +67,7 @@ function nameIn(problem: string): string {
   return /^[\w./-]+/.exec(problem)?.[0] ?? "";
 }
 
-/** The driver of a secret: problems name all drivers except those that use `JWT_SECRET`. */
+/** A secret's driver. Problems name the driver unless it uses `JWT_SECRET`. */
 function driverIn(problem: string): string {
   return /\bDRIVERS\.[\w-]+/.exec(problem)?.[0] ?? "DRIVERS.jwt";
 }

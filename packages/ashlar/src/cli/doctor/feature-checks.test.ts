@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { folderWith } from "../../../test/support/temporary-folder.ts";
 import { diagnose } from "./diagnose.ts";
 
-/** What the doctor reports of the check "Stock" of an application whose feature has it, with these members. */
+/** The doctor's report about a check "Stock", with these members, that is declared by a feature. */
 async function reportOf(members: string) {
   const check = `{ name: "Stock", findings: { "stock.empty": "The stock is empty." }, ${members} }`;
   const root = folderWith({

@@ -6,7 +6,7 @@ import { featuresOf, hasPages } from "./features.ts";
 import { type Check, type Finding, finding, type Severity, SkippedError } from "./finding.ts";
 import type { Subject } from "./subject.ts";
 
-/** The checks that the features of an application declare. */
+/** The checks declared by an application's features. */
 export function featureChecksOf(subject: Subject): readonly Check[] {
   return featuresOf(subject).flatMap(({ feature, provider }) =>
     (feature.checks ?? []).map((check) => asCheck(check, provider)),
@@ -31,7 +31,7 @@ function asCheck({ name, findings, seconds, load }: FeatureCheck, provider: stri
       try {
         await run(contextOf(subject, report("error"), report("warning")));
       } catch (thrown) {
-        // Without the application, this is all that it can find.
+        // If the application doesn't boot, the check can't find anything else.
         if (!(thrown instanceof SkippedError) || found.length === 0) throw thrown;
       }
       return found;
@@ -61,12 +61,12 @@ function contextOf(subject: Subject, error: CheckContext["error"], warning: Chec
   };
 }
 
-/** What a finding says about a problem: the file and the line of its place. */
+/** The members of a finding about a problem: the file and the line of its location. */
 function placed(subject: Subject, { at, ...problem }: FoundProblem): FoundProblem {
   return at === undefined ? problem : { ...problem, ...subject.placeOf(at) };
 }
 
-/** The commands that write the missing migrations, and run all of them. */
+/** The commands that create the missing migrations, and run all pending ones. */
 export function migrating(subject: Subject): string {
   const install = hasPages(subject) ? "npx ashlar auth --migrations" : "npx ashlar api:install --migrations";
   return `${install} && npx ashlar migrate`;

@@ -8,12 +8,12 @@ import { SessionProvider } from "../../session/index.ts";
 import { ThrottleProvider } from "../../throttle/index.ts";
 import type { Subject } from "./subject.ts";
 
-/** The features of an application, as far as its providers are known. */
+/** An application's features, as far as its providers are known. */
 export function featuresOf({ providers }: Subject): readonly InstalledFeature[] {
   return installedFeatures(providers.filter((one): one is ProviderClass => typeof one === "function"));
 }
 
-/** The providers that a feature needs, and the application lacks. `ThrottleProvider` has a separate finding. */
+/** The providers that a feature needs and the application lacks. `ThrottleProvider` has a separate finding. */
 export function lackingProviders(subject: Subject, feature: InstalledPart): readonly ProviderClass[] {
   return providersFor(feature).filter((one) => one !== ThrottleProvider && !subject.hasProvider(one));
 }
@@ -31,7 +31,7 @@ export function hasApi(subject: Subject): boolean {
   );
 }
 
-/** Reports whether an application's accounts are for a front end: `ashlar auth --json` writes no views. */
+/** Reports whether an application's accounts are for a front end, because `ashlar auth --json` creates no views. */
 export function hasOnlyJson(subject: Subject): boolean {
   return subject.hasFile("app/controllers/auth") && !subject.hasFile("views/auth");
 }
@@ -45,9 +45,9 @@ export function hasPages(subject: Subject): boolean {
 }
 
 /**
- * Reports whether an application verifies addresses: its users' model does, or something requires it. This is the
- * author's choice. The stack `verified` in the kernel isn't a sign, because only routes use it, and neither are the
- * routes `email.verify`, because changes of address need them.
+ * Reports whether an application verifies addresses, because its users' model does, or because something requires it.
+ * This is the author's choice. The stack `verified` in the kernel isn't a sign, because only routes use it, and neither
+ * are the routes `email.verify`, because changes of address need them.
  */
 export function usesVerification(subject: Subject): boolean {
   return (
@@ -60,7 +60,7 @@ export function usesVerification(subject: Subject): boolean {
 export function requiresVerification(subject: Subject): boolean {
   const { boot } = subject;
   return (
-    // A route may name middleware that the kernel doesn't have.
+    // A route may name middleware that the kernel lacks.
     /the middleware "verified" is unknown/.test(String(boot.error)) ||
     (boot.application?.router.routes ?? []).some(({ middleware }) =>
       middleware.some((text) => subject.stackHas(nameOf(text), VerifiesEmailMiddleware)),
@@ -69,12 +69,12 @@ export function requiresVerification(subject: Subject): boolean {
   );
 }
 
-/** Reports whether a route was made by a function of a feature, or has the handler of one that was. */
+/** Reports whether a route was created by one of a feature's functions, or has the handler of such a route. */
 export function isMadeBy({ mark }: CompiledRoute, name: string): boolean {
   return mark?.madeBy === name;
 }
 
-/** The name of a middleware that a route uses with arguments: `throttle` of `throttle:login`. */
+/** The name without arguments of a middleware in a route: `throttle` for `throttle:login`. */
 export function nameOf(text: string): string {
   const colon = text.indexOf(":");
   return colon === -1 ? text : text.slice(0, colon);

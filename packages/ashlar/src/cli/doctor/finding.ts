@@ -7,7 +7,7 @@ export type Severity = "error" | "warning";
 
 /** The fix for a finding. It never contains a secret. */
 export interface Remedy {
-  /** A command to run in the application's folder; `null` if there isn't one. It comes after the lines. */
+  /** A command to run in the application's folder; `null` if there isn't one. Run it after adding the lines. */
   readonly run: string | null;
   /** The file that the lines belong in; `null` if there aren't any. */
   readonly file: string | null;
@@ -22,11 +22,11 @@ export interface Remedy {
   readonly note: string | null;
 }
 
-/** Something that is wrong with an application. */
+/** A problem with an application. */
 export interface Finding {
   readonly id: string;
   readonly severity: Severity;
-  /** The file in the application; `null` if the problem isn't in a file. */
+  /** The application's file with the problem; `null` if it isn't in a file. */
   readonly file: string | null;
   /** The line in the file; `null` if unknown. */
   readonly line: number | null;
@@ -35,20 +35,20 @@ export interface Finding {
   readonly remedy: Remedy;
 }
 
-/** A check that could not be made. */
+/** A check that could not be done. */
 export interface SkippedCheck {
   readonly check: string;
   readonly reason: string;
 }
 
-/** A check has nothing to look at, so it is skipped. The message is the reason, as part of a sentence. */
+/** Thrown to skip a check, because there is nothing to check. The message is the reason, as part of a sentence. */
 export class SkippedError extends Error {}
 
 /** A group of checks about one subject. */
 export interface Check {
   /** The heading of its findings. */
   readonly name: string;
-  /** Whether it needs the booted application, and is skipped if the application doesn't boot. */
+  /** Whether it needs the booted application, and so is skipped if the application doesn't boot. */
   readonly needsBoot: boolean;
   /** How long it may take, in seconds; default: 10. */
   readonly seconds?: number;
@@ -57,7 +57,7 @@ export interface Check {
   run(subject: Subject): MaybePromise<readonly Finding[]>;
 }
 
-// `docs/reference/doctor.md` lists them.
+// They are listed in `docs/reference/doctor.md`.
 const MEANINGS = {
   "doctor.check": "A check could not be completed.",
   "node.version": "Node.js is older than the application or the framework allows.",
@@ -135,26 +135,26 @@ const MEANINGS = {
   "routes.page": "A page is in the list of the API's routes.",
 } as const;
 
-/** The id of one of the doctor's own findings. It stays the same from release to release. */
+/** The id of one of the doctor's own findings. It doesn't change between releases. */
 export type FindingId = keyof typeof MEANINGS;
 
-/** The ids of the doctor's own findings, each with its meaning. Features declare those of their checks. */
+/** The ids of the doctor's own findings, each with its meaning. Features declare the ids of their own findings. */
 export const FINDINGS: Readonly<Record<FindingId, string>> = MEANINGS;
 
 /** The details of a finding; missing ones become `null`. */
 type Details = Omit<FoundProblem, "at">;
 
-/** Makes a finding that is an error. */
+/** Creates a finding that is an error. */
 export function error(id: FindingId, details: Details): Finding {
   return finding(id, "error", details);
 }
 
-/** Makes a finding that is a warning. */
+/** Creates a finding that is a warning. */
 export function warning(id: FindingId, details: Details): Finding {
   return finding(id, "warning", details);
 }
 
-/** Makes a finding. */
+/** Creates a finding. */
 export function finding(id: string, severity: Severity, details: Details): Finding {
   const { file = null, line = null, problem, run = null, lines = [], remove = null, note = null } = details;
   const edited = details.in ?? file;

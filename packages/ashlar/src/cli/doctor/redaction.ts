@@ -2,13 +2,13 @@ import type { Finding } from "./finding.ts";
 import { decoded, secretsOf } from "./secrets-of.ts";
 import type { Subject } from "./subject.ts";
 
-/** Variables that other code reads as passwords, keys or tokens. */
+/** Names of variables that other code uses for passwords, keys or tokens. */
 const SECRET_NAME = /(?:^|_)(?:KEYS?|SECRETS?|PASS(?:WORD)?|TOKEN|CREDENTIALS?)$/;
-/** Shorter secrets are in ordinary words by chance. */
+/** Shorter secrets may occur in ordinary words by chance. */
 const MIN_LENGTH = 4;
 /** Shorter secrets are redacted only as separate words, and never in a command. */
 const MIN_INNER_LENGTH = 12;
-/** Variables that errors quote, and into which a secret may have been pasted. */
+/** Variables that are quoted in errors, and that may contain a secret pasted by mistake. */
 const QUOTED = ["APP_ENV", "NODE_ENV", "LOG_LEVEL", "HOST", "PORT", "SMTP_PORT", "TRUSTED_PROXIES"];
 const ADDRESS = /^[\da-f.:]*[.:][\da-f.:]*(?:\/\d{1,3})?$/i;
 const HOST = /^[a-z\d-]+(?:\.[a-z\d-]+)+$/;
@@ -20,8 +20,8 @@ interface Form {
 }
 
 /**
- * Replaces secrets in findings by their variables' names. Errors of other code, which findings quote, may repeat a
- * secret: as it is, URL-encoded, or in base64, as sent to a mail server.
+ * Replaces secrets in findings by their variables' names. Findings quote other code's errors, which may contain a
+ * secret unchanged, URL-encoded, or in base64 as sent to a mail server.
  */
 export function redactionFor(subject: Subject): (finding: Finding) => Finding {
   const forms = formsOf(subject);
@@ -58,7 +58,7 @@ function formsOf(subject: Subject): Form[] {
     ...login.flatMap((text) => base64Of({ name: "SMTP_PASSWORD", text })),
     ...(user.length < MIN_LENGTH ? [] : base64Of({ name: "SMTP_USER", text: user })),
   ];
-  // The longest first, so that no part of one remains.
+  // Longest first, so that no part of a secret remains.
   return forms
     .filter(({ text }) => text.length >= MIN_LENGTH)
     .sort((one, other) => other.text.length - one.text.length);
@@ -68,10 +68,10 @@ function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
-/** The value of a variable with a secret's name, or the password in an address. */
+/** The value of a variable that is named like a secret, or the password in an address. */
 function secretsIn(name: string, value: string): Form[] {
   if (SECRET_NAME.test(name)) return [{ name, text: value }];
-  // As written, too, because an invalid address can't be parsed.
+  // Also the password as written, because an invalid address can't be parsed.
   const written = /^[\w+.-]+:\/\/[^:/?#@\s]*:(.+)@/.exec(value)?.[1] ?? "";
   const password = URL.parse(value)?.password ?? "";
   return [written, password, decoded(written)].map((text) => ({ name, text }));

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { error, warning } from "./finding.ts";
 import { printReport } from "./report.ts";
 
-/** What is printed for people, without colors. */
+/** The report printed for people, without colors. */
 function printed(diagnosis: Parameters<typeof printReport>[1]): string[] {
   const lines: string[] = [];
   const print = (line = ""): void => void lines.push(stripVTControlCharacters(line));

@@ -3,9 +3,9 @@ import { emphasis, type Terminal } from "../terminal.ts";
 import type { Diagnosis } from "./diagnose.ts";
 import type { Finding } from "./finding.ts";
 
-/** The document that `ashlar doctor --json` prints. New members may be added; these stay. */
+/** The document that `ashlar doctor --json` prints. New members may be added, but these won't be removed. */
 export interface DoctorReport {
-  /** Changes if a member is removed or changes its meaning. */
+  /** The version, which changes if a member is removed, or changes its meaning. */
   readonly version: 1;
   /** The environment that the application was checked for: `production`, `development`, `test`; `null` if unknown. */
   readonly environment: string | null;

@@ -5,24 +5,24 @@ import { isHmac, usualVariable } from "../secrets/driver-secrets.ts";
 import { featuresOf } from "./features.ts";
 import type { Subject } from "./subject.ts";
 
-/** A secret of an application. */
+/** One of an application's secrets. */
 export interface Secret {
-  /** The variable that holds it; without one, its place in the configuration. */
+  /** The variable with the secret, or else its location in the configuration. */
   readonly name: string;
-  /** Its value, which is never printed. */
+  /** The secret's value, which is never printed. */
   readonly value: string;
-  /** Whether the framework's commands create it. */
+  /** Whether the framework's commands generate it. */
   readonly isGenerated: boolean;
   /** The driver that signs tokens with it, if there is one. */
   readonly driver?: string;
 }
 
-/** The variables of secrets that don't belong to a driver. */
+/** The variables with secrets that don't belong to a driver. */
 const OTHERS: readonly string[] = ["APP_KEY", "APP_NEXT_KEY", "SMTP_PASSWORD"];
 /** Shorter text may occur anywhere by chance. */
 const MIN_SEARCHED_LENGTH = 12;
 
-/** The secrets of an application that are set. */
+/** An application's secrets that are set. */
 export function secretsOf(subject: Subject): Secret[] {
   const secrets = [
     { name: "APP_KEY", value: appKeyOf(subject), isGenerated: true },
@@ -37,7 +37,7 @@ export function secretsOf(subject: Subject): Secret[] {
   return [...secrets, ...own].filter(({ value }) => value !== "");
 }
 
-/** The variables that the features of the application declare as secrets. */
+/** The variables declared as secrets by the application's features. */
 function featureSecretsOf(subject: Subject): Secret[] {
   const { variables } = subject;
   const declared = featuresOf(subject).flatMap(({ feature }) => Object.entries(feature.variables ?? {}));
@@ -76,9 +76,9 @@ export function hmacSecretsOf(subject: Subject): Secret[] {
   return secrets.filter(({ name }, index) => secrets.findIndex((one) => one.name === name) === index);
 }
 
-/** The variable that holds a driver's secret, or its place in the configuration if it has no separate variable. */
+/** The variable with a driver's secret, or its location in the configuration if it has no separate variable. */
 function nameOf({ driverSecrets, variables }: Subject, driver: string, value: string): string {
-  // Settings from app.ts, or read by another module, are known only by their value.
+  // For settings from app.ts, or read by another module, only the value is known.
   const read = driverSecrets?.drivers.get(driver)?.variables.secret ?? variableWith(variables, value);
   return read === null || OTHERS.includes(read) ? placeOf(driver) : read;
 }
@@ -92,8 +92,8 @@ function placeOf(driver: string): string {
 }
 
 /**
- * The private keys in PEM in `.env`, each identified by a line that is unique to it: the rest is the same for all keys
- * of its kind.
+ * The PEM private keys in `.env`. Each is identified by a line that is unique to it, because the other lines may be the
+ * same for all keys of its kind.
  */
 function privateKeysOf({ variables }: Subject): Secret[] {
   return Object.entries(variables).flatMap(([name, value]) => {
@@ -121,7 +121,7 @@ function passwordIn(url: string): string {
   return decoded(URL.parse(url)?.password ?? "");
 }
 
-/** A part of an address without its percent-encoding; unchanged if it isn't encoded. */
+/** Decodes a percent-encoded part of an address; returns it unchanged if it isn't encoded. */
 export function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -138,7 +138,7 @@ interface Replacement {
   readonly note?: string;
 }
 
-/** The remedy that replaces a generated secret: empty its line, and run the command that fills it in. */
+/** The remedy that replaces a generated secret: emptying its line, and running the command that fills it in. */
 export function replacing(subject: Subject, { name, driver }: Pick<Secret, "name" | "driver">): Replacement {
   if (driver !== undefined && name === placeOf(driver)) return reading(driver, undefined);
   const made = { in: ".env", lines: [`${name}=`], run: "npx ashlar key:generate" };
@@ -146,7 +146,7 @@ export function replacing(subject: Subject, { name, driver }: Pick<Secret, "name
   return { ...made, note: `${name} is set outside of .env, which wins: change it there, or remove it there.` };
 }
 
-/** The remedy that gives a driver a secret that it reads from a variable. */
+/** The remedy for a driver to read its secret from a variable. */
 export function reading(driver: string, algorithm: unknown): Replacement {
   const lines = [`// in DRIVERS.${driver}:`, `secret: env("${usualVariable(driver, algorithm)}"),`];
   return { in: "config/api.ts", lines, run: "npx ashlar key:generate" };

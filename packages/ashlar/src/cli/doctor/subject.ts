@@ -27,10 +27,10 @@ import { type DriverSecrets, driverSecretsOf } from "../secrets/driver-secrets.t
 /** The time limit for startup, in seconds. */
 const BOOT_SECONDS = 20;
 
-/** How often each app.ts was loaded. A command line loads it once. */
+/** How often each app.ts has been loaded. A single command loads it once. */
 const loads = new Map<string, number>();
 
-/** The configuration files that the framework reads. */
+/** The configuration files used by the framework. */
 export const SECTIONS = ["app", "auth", "api", "database", "mail", "session", "throttle", "providers"] as const;
 
 export type SectionName = (typeof SECTIONS)[number];
@@ -64,13 +64,13 @@ export class Subject {
   readonly written: EnvironmentVariables | null;
   /** Why `.env` can't be read. */
   readonly environmentError: unknown;
-  /** `.env`, overridden by the process's variables. */
+  /** The variables in `.env`, overridden by the process's. */
   readonly variables: EnvironmentVariables;
   /** The exports of the configuration files that could be loaded. */
   readonly sections: ReadonlyMap<SectionName, Readonly<Record<string, unknown>>>;
   /** The configuration files that couldn't be loaded, with the reason. */
   readonly failedSections: ReadonlyMap<SectionName, unknown>;
-  /** The sources of the secrets of the drivers in `config/api.ts`; `null` if the file can't be loaded. */
+  /** The sources of the drivers' secrets in `config/api.ts`; `null` if the file can't be loaded. */
   readonly driverSecrets: DriverSecrets | null;
   readonly boot: BootOutcome;
   /** The kernel's middleware; empty if unknown. */
@@ -121,7 +121,7 @@ export class Subject {
     });
   }
 
-  /** `APP` of `config/app.ts`; empty if it can't be read. */
+  /** `APP` in `config/app.ts`; empty if it can't be read. */
   get app(): Readonly<Record<string, unknown>> {
     return this.settings("app", "APP");
   }
@@ -145,12 +145,12 @@ export class Subject {
     return this.boot.application?.config ?? null;
   }
 
-  /** An exported object of a configuration file; empty if there isn't one. */
+  /** A configuration file's exported object; empty if there isn't one. */
   settings(section: SectionName, name: string): Readonly<Record<string, unknown>> {
     return this.exported(section, name) ?? {};
   }
 
-  /** The same of any configuration file; `null` if there isn't one. */
+  /** An exported object of any configuration file; `null` if there isn't one. */
   exported(section: string, name: string): Readonly<Record<string, unknown>> | null {
     const { configuration } = this;
     const exported =
@@ -162,18 +162,18 @@ export class Subject {
     return isPlainObject(exported) ? exported : null;
   }
 
-  /** The providers of the application. */
+  /** The application's providers. */
   get providers(): readonly unknown[] {
     const listed = this.#options?.providers ?? this.sections.get("providers")?.PROVIDERS;
     return Array.isArray(listed) ? listed : [];
   }
 
-  /** Reports whether a class, or one that extends it, is listed as a provider. */
+  /** Reports whether a class or a subclass of it is listed as a provider. */
   hasProvider(provider: object): boolean {
     return this.providers.some((one) => isOrExtends(one, provider));
   }
 
-  /** Reports whether a list of the kernel has a middleware class, or one that extends it. */
+  /** Reports whether one of the kernel's lists contains a middleware class or a subclass of it. */
   stackHas(stack: string, middleware: object): boolean {
     return (this.routeMiddleware?.[stack] ?? []).some((one) => isOrExtends(one, middleware));
   }
@@ -184,7 +184,7 @@ export class Subject {
     return "Without a root, the application reads no .env: add root: import.meta.dirname to createApplication() in app.ts.";
   }
 
-  /** Reports whether a variable has its value from the process, not from `.env`. */
+  /** Reports whether a variable's value comes from the process, and not from `.env`. */
   isSetOutside(name: string): boolean {
     const value = this.variables[name];
     return value !== undefined && value !== "" && value !== this.written?.[name];
@@ -195,7 +195,7 @@ export class Subject {
     return existsSync(join(this.root, path));
   }
 
-  /** A path as findings show it: relative to the application's folder, if it is inside. */
+  /** A path as shown in findings: relative to the application's folder, if it is inside. */
   pathOf(file: string): string {
     const path = relative(this.root, resolve(file));
     return path.startsWith("..") || isAbsolute(path) ? file : path.replaceAll("\\", "/");
@@ -207,7 +207,7 @@ export class Subject {
     return file === undefined ? { file: null, line: null } : { file: this.pathOf(file), line: Number(line) };
   }
 
-  /** The place in the application's own code where an error comes from. */
+  /** The location in the application's own code that an error comes from. */
   placeOfError(error: unknown): { readonly file: string | null; readonly line: number | null } {
     return this.placeOf(placeOf(error) ?? "");
   }
@@ -263,7 +263,7 @@ async function bootedBy(
   let error: unknown = null;
   if (file !== undefined) {
     try {
-      // The inspection lasts as long as the boot, even if it takes too long.
+      // The inspection lasts until startup ends, even if startup takes too long.
       const load = () => inspection.run(() => import(/* @vite-ignore */ nextAddress(file)));
       await limited(BOOT_SECONDS, "The boot", load);
     } catch (thrown) {
@@ -282,14 +282,14 @@ function warningIn(line: string): StartupWarning {
   return { message: msg, finding };
 }
 
-/** The module's address, which makes it run again if it has been loaded before. */
+/** The module's URL. It makes the module run again if it has been loaded before. */
 function nextAddress(file: string): string {
   const count = (loads.get(file) ?? 0) + 1;
   loads.set(file, count);
   return pathToFileURL(file).href + (count === 1 ? "" : `?load=${count}`);
 }
 
-/** The application's kernel alone, whose middleware and routes files are known without booting. */
+/** The application's kernel alone. Its middleware and routes files are known without booting. */
 function kernelOf(
   options: ApplicationOptions | null,
 ): { readonly kernel: HttpKernel; readonly bindings: Container } | null {

@@ -3,7 +3,7 @@ import { type FileHandle, open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { reasonOf } from "../../support/index.ts";
 
-/** Enough for the log of SQLite to begin with; a full disk often has a block or two left. */
+/** Enough for SQLite's log to start with. A full disk often has a block or two left. */
 const BYTES = 64 * 1024;
 
 /** Why a file can't be written to a folder, and what to do about it. */
@@ -14,11 +14,11 @@ export interface WriteObstacle {
 }
 
 /**
- * Writes a small file into a folder, and removes it: permissions alone don't show a full disk.
+ * Writes a small file into a folder, and removes it. Permissions alone don't reveal a full disk.
  *
- * @param folder absolute, and existing
- * @param permit the advice if the process's user has no permission
- * @returns `null` if it works
+ * @param folder the absolute path of an existing folder
+ * @param permit the advice if the process's user lacks permission
+ * @returns `null` if writing works
  */
 export async function trialWrite(folder: string, permit: string): Promise<WriteObstacle | null> {
   const path = join(folder, `.ashlar-doctor-${randomUUID()}`);

@@ -15,7 +15,7 @@ const TIMEOUT_MS = 30_000;
 /** The beginning of the line with the names. All other output of the process comes from the application. */
 const MARK = "ashlar api names: ";
 
-/** The names in an application's API, as the application reports them. */
+/** The names in an application's API, as reported by the application. */
 export interface ReadNames {
   readonly names: ApiNames;
   /** The reason for using the default names instead; `null` if they aren't used. */
@@ -44,7 +44,7 @@ export async function apiNamesOf(root: string): Promise<ReadNames> {
   return JSON.parse(line.slice(MARK.length)) as ReadNames;
 }
 
-/** The line that {@link apiNamesOf} reads, about an application that this process loads. */
+/** The line for {@link apiNamesOf} to read. This process loads the application. */
 export async function namesLine(root: string): Promise<string> {
   return MARK + JSON.stringify(await readNames(root));
 }
@@ -69,7 +69,7 @@ async function namesIn(subject: Subject): Promise<Partial<ApiNames>> {
   const bound = bindings?.has("routes.api.location") === true;
   const location = bound ? { location: bindings!.make("routes.api.location") } : {};
   const hasPrefix = bindings?.has("routes.api.prefix") === true;
-  // With a location but no prefix, the routes don't have one.
+  // If a location is bound, but no prefix, the routes have no prefix.
   const prefix = hasPrefix ? { prefix: bindings.make("routes.api.prefix") } : bound ? { prefix: "" } : {};
   return { ...location, ...prefix, ...(await pathsIn(subject)), ...(await columnsIn(subject)) };
 }
@@ -91,7 +91,7 @@ function isEndpoint({ attributes: { action, mark } }: RouteDefinition, method: s
   return mark?.madeBy === "Api.routes" && Array.isArray(action) && action[1] === method;
 }
 
-/** The table and columns of the class whose users get tokens. */
+/** The table and columns of the class of users that get tokens. */
 async function columnsIn(subject: Subject): Promise<Partial<ApiNames>> {
   const [driver] = issuingDriversOf(subject);
   const users = driver?.model ?? (await userClassIn(subject));

@@ -70,7 +70,7 @@ test("git applies the difference to any old text and gets the new one", async ()
   );
 });
 
-/** The printed lines about a plan. */
+/** The lines printed for a plan. */
 async function printed(print: (terminal: Terminal) => unknown): Promise<string[]> {
   const lines: string[] = [];
   await print({ root: "/nowhere", print: (line = "") => void lines.push(line), printError: () => {} });

@@ -25,7 +25,7 @@ function nothingToWrite({ remaining }: Installation, outcome: string): string {
 /**
  * The difference between two texts, as `diff -u` prints it.
  *
- * @param before `null` if the file is new
+ * @param before the old text; `null` if the file is new
  */
 export async function unifiedDiff(path: string, before: string | null, after: string): Promise<string[]> {
   if (before === after) return [];
@@ -42,7 +42,7 @@ const NO_SECRETS: FilledSecrets = { fromExample: false, written: [] };
 /**
  * Prints the changes that were made.
  *
- * @param migrates whether the command runs the migrations that it has written
+ * @param migrates whether the command runs the migrations that it creates
  */
 export function printWritten(
   terminal: Terminal,
@@ -61,7 +61,7 @@ export function printWritten(
     terminal.print("Run the migrations: npx ashlar migrate");
 }
 
-/** Returns whether a change removes the call of `listen` from `app.ts`. */
+/** Reports whether a change removes the call of `listen` from `app.ts`. */
 function stopsListening({ path, before, text }: Installation["files"][number]): boolean {
   return path === "app.ts" && before !== null && before.includes(".listen(") && !text.includes(".listen(");
 }

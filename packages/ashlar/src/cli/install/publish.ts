@@ -3,7 +3,7 @@ import { planPublication, writePublication } from "../../scaffold/index.ts";
 import type { Terminal } from "../terminal.ts";
 import { printDiff, printRemaining, printWritten } from "./print-changes.ts";
 
-/** Adds files to the application, and prints what changed and what to add by hand; in a dry run, what would change. */
+/** Adds files to the application, and prints what changed, or in a dry run would change, and what to add by hand. */
 export async function publish(
   terminal: Terminal,
   files: Parameters<CommandContext["publish"]>[0],

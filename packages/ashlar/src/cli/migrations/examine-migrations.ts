@@ -12,14 +12,14 @@ import {
 import { codeOf } from "../../scaffold/index.ts";
 import { migrationsOf, withConfiguredDatabase } from "./with-migrations.ts";
 
-/** A migration's risk, as commands show it. */
+/** A migration's risk, as shown by commands. */
 export interface ShownRisk {
   /** The migration's file, relative to the application's folder. */
   readonly file: string;
   readonly line: number | null;
   /**
-   * The statement, the locks and breaking changes it causes, and the places where the application's own models are
-   * affected.
+   * The statement, the locks and breaking changes that it causes, and the affected places in the application's own
+   * models.
    */
   readonly problem: string;
   readonly remedy: string;
@@ -96,12 +96,12 @@ async function shownRisk(root: string, { path, line, statement, change, ...risk 
   };
 }
 
-/** Changes that remove a name that models use. */
+/** The changes that remove a name used in models. */
 const REMOVING: ReadonlySet<string> = new Set(["dropColumn", "renameColumn", "dropTable", "renameTable"]);
 
 const MODELS = "app/models";
 
-/** The places where an application's models name a table, or one of its columns, as `app/models/user.ts:7`. */
+/** The places where an application's models name a table or one of its columns, such as `app/models/user.ts:7`. */
 async function modelsUsing(root: string, table: string, column: string | null): Promise<string[]> {
   const files = await readdir(join(root, MODELS)).catch(() => []);
   const places: string[] = [];

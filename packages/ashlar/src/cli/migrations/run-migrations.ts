@@ -2,7 +2,7 @@ import type { MigrateOptions } from "../../database/index.ts";
 import { emphasis, type Terminal } from "../terminal.ts";
 import { withMigrations } from "./with-migrations.ts";
 
-/** How long a statement waits for a table that is in use, in seconds, unless a command says otherwise. */
+/** How long a statement waits for a table that is in use, in seconds, unless a command specifies another time. */
 export const LOCK_TIMEOUT = 2;
 
 /** Runs the pending migrations of the application's database, and prints their names. */

@@ -11,7 +11,7 @@ import { warnOfPendingMigrations } from "./warn-of-pending-migrations.ts";
 const A = "2026_01_01_000000_make_a";
 const B = "2026_01_02_000000_make_b";
 
-/** A migration that creates a table named after its last letter. */
+/** A migration that creates a table named like the migration's last letter. */
 const making = (name: string): string =>
   `export const up = (database) => database.schema.createTable("${name.at(-1)}").addColumn("n", "integer").execute();`;
 
@@ -62,7 +62,7 @@ test("the warning does not name migrations that have run, and is omitted if all 
   await writeFile(join(application.root, `database/migrations/${B}.ts`), making(B));
   await warnOfPendingMigrations(application);
   expect(lines.map(({ pending }) => pending)).toEqual([[B]]);
-  // A missing file is left to the next `migrate`.
+  // The next `migrate` will report the missing file.
   for (const name of [A, B]) await rm(join(application.root, `database/migrations/${name}.ts`));
   await warnOfPendingMigrations(application);
   expect(lines).toHaveLength(1);

@@ -2,8 +2,8 @@ import type { Application } from "../../boot/index.ts";
 import { migrationsOf } from "./with-migrations.ts";
 
 /**
- * Logs one warning that names the application's pending migrations. It never rejects: a database that can't be queried,
- * or an unreadable folder, must not keep the application from starting.
+ * Logs one warning that names the application's pending migrations. It never rejects, because a database that can't be
+ * queried, or an unreadable folder, must not keep the application from starting.
  */
 export async function warnOfPendingMigrations({ container, logger, root }: Application): Promise<void> {
   if (!container.has("database")) return;

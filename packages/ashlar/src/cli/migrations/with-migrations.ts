@@ -38,7 +38,7 @@ export async function withConfiguredDatabase<T>(root: string, work: (database: D
   }
 }
 
-/** An application's migrations, to be run on one of its databases. */
+/** An application's migrations for one of its databases. */
 export function migrationsOf(root: string, database: Database): Migrations {
   return new Migrations(database, join(root, "database", "migrations"));
 }

@@ -7,7 +7,7 @@ import { driverSecretsOf } from "./driver-secrets.ts";
 
 const ENVIRONMENT = pathToFileURL(join(import.meta.dirname, "../../boot/environment/environment.ts")).href;
 
-/** The variables that the drivers of a `config/api.ts` read their secrets from, by the drivers' names. */
+/** The variables that a `config/api.ts`'s drivers read their secrets from, by driver name. */
 async function variablesIn(drivers: string, variables: EnvironmentVariables = {}, before = "") {
   const code = `import { env } from ${JSON.stringify(ENVIRONMENT)};\n${before}\nexport const DRIVERS = { ${drivers} };\n`;
   const { drivers: found } = await driverSecretsOf(folderWith({ "config/api.js": code }), variables);
@@ -58,7 +58,7 @@ test("the file is loaded once for each variable that it reads, and once more, an
   const before =
     'export const later = () => env("A");\nglobalThis.seenSecrets.push(later); env("B", true); env("B", true);';
   await variablesIn('jwt: { secret: env("A") }', { A: "real" }, before);
-  // With another value of B, it throws where it reads B.
+  // With another value for B, it throws when it reads B.
   expect(seen.map((later) => (later as () => unknown)())).toEqual(["real", "real", "real"]);
 });
 

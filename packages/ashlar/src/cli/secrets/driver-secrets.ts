@@ -6,7 +6,7 @@ import { type EnvironmentVariables, isLeftOut, isPlainObject, limited } from "..
 /** How long loading the file may take, in seconds. */
 const SECONDS = 20;
 
-/** The drivers as read with a stand-in value for one variable. */
+/** The drivers, as loaded with a stand-in value for one variable. */
 interface Reading {
   readonly name: string;
   readonly standIn: string;
@@ -17,20 +17,20 @@ type Drivers = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
 /** A driver's secret or private key in `config/api.ts`, and the variables that it comes from. */
 export interface DriverSecret {
-  /** The name of the driver. */
+  /** The driver's name. */
   readonly driver: string;
   /** Whether the driver only accepts another issuer's tokens, and so has no secret. */
   readonly isForeign: boolean;
-  /** The algorithm, as the driver writes it. */
+  /** The algorithm, as written in the driver. */
   readonly algorithm: unknown;
-  /** The secret's value, as the configuration reads it. */
+  /** The secret's value, as read by the configuration. */
   readonly secret: unknown;
   readonly variables: KeyVariables;
 }
 
 /** The secrets of an application's drivers. */
 export interface DriverSecrets {
-  /** By the names of the drivers, in the order of `DRIVERS`. */
+  /** The secrets by driver name, in the order of `DRIVERS`. */
   readonly drivers: ReadonlyMap<string, DriverSecret>;
   /** The names of all variables that `config/api.ts` reads. */
   readonly read: ReadonlySet<string>;
@@ -38,8 +38,8 @@ export interface DriverSecrets {
 
 /**
  * Finds out which variables the drivers of `config/api.ts` read their secrets from. Loads the file as it is, and then
- * once more for each variable that it reads, with a stand-in value for this variable only. A setting that becomes
- * exactly this value is read from the variable, whatever code lies in between.
+ * once more for each variable that it reads, with a stand-in value for this variable only. If a setting becomes exactly
+ * this value, it is read from the variable, whatever code is in between.
  *
  * @param root the application's folder
  * @throws the file's errors with the real variables; `TooSlowError` if the file doesn't finish loading
@@ -56,7 +56,7 @@ async function tracedSecrets(root: string, variables: EnvironmentVariables): Pro
   for (const name of read) {
     const standIn = generateSecret();
     const load = () => driversOf(root, trial.variables);
-    // If the file refuses the value, for example because it isn't a number, nothing is learned about the variable.
+    // If the file refuses the value, for example because it isn't a number, we learn nothing about the variable.
     reading.push({ name, standIn, drivers: await trial.replacing(name, standIn, load).catch(() => ({})) });
   }
   const secrets = Object.entries(drivers).map(([driver, entry]): DriverSecret => {
@@ -97,7 +97,7 @@ async function driversOf(root: string, variables: EnvironmentVariables): Promise
   return Object.fromEntries(entries) as Drivers;
 }
 
-/** Chooses the variable that a setting comes from. The candidates are in the order in which they are read. */
+/** Chooses the variable that a setting comes from. The candidates are in the order in which the file reads them. */
 function chosen(value: unknown, candidates: readonly Reading[], variables: EnvironmentVariables): string | null {
   const names = candidates.map(({ name }) => name);
   if (isLeftOut(value)) return names[0] ?? null;
@@ -122,7 +122,7 @@ class Trial {
     });
   }
 
-  /** Runs a function that sees a stand-in value for one variable. Code that runs later sees the real variables. */
+  /** Runs a function with a stand-in value for one variable. Code that runs later gets the real variables. */
   async replacing<T>(name: string, standIn: string, task: () => Promise<T>): Promise<T> {
     [this.#name, this.#standIn] = [name, standIn];
     try {

@@ -8,8 +8,8 @@ import { type DriverSecret, driverSecretsOf, usualVariable } from "./driver-secr
 
 /**
  * Writes an application's missing secrets to its `.env`, including those of the drivers in `config/api.ts`, each to the
- * variable that the driver reads. If that file can't be loaded, or a driver reads no variable, reports it and writes
- * the other secrets.
+ * variable that the driver reads. If that file can't be loaded, or a driver doesn't read its secret from a variable,
+ * reports this, and writes the other secrets.
  *
  * @throws `E_INVALID_CONFIGURATION` if `.env` or `.env.example` cannot be read; `E_COMMAND` if `.env` cannot be filled in
  */
@@ -20,7 +20,7 @@ export async function fillAllSecrets(terminal: Terminal): Promise<FilledSecrets>
     for (const { isForeign, driver, algorithm, secret, variables } of drivers) {
       const { secret: variable } = variables;
       if (variable === null && isLeftOut(secret) && !isForeign) terminal.printError(unread(driver, algorithm));
-      // Security: in a new file, existing values come from .env.example, and a value in the repository is not a secret.
+      // Security: in a new file, values come from .env.example, and a value in the repository is not a secret.
       if (variable === null || !(environment.isNew || isLeftOut(secret))) continue;
       values[variable] = (await privateKeyFor(algorithm)) ?? generateSecret();
     }

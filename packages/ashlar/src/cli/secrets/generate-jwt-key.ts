@@ -41,7 +41,7 @@ export async function generateJwtKey(
   if (!isRead) terminal.print(configuration(driver, algorithm, names).join("\n"));
 }
 
-/** The variables that a driver reads its keys from, and whether `config/api.ts` reads all of them. */
+/** The variables for a driver's keys, and whether `config/api.ts` reads all of them. */
 async function keysOf(
   root: string,
   driver: string,
@@ -59,7 +59,8 @@ async function keysOf(
 
 function namesOf(driver: string, { drivers }: DriverSecrets): JwtKeyNames {
   const found = drivers.get(driver);
-  // The driver has yet to be written, or its algorithm is about to change, and then its secret must still verify.
+  // The driver hasn't been written yet, or its algorithm is about to change, in which case its secret must still
+  // verify.
   if (found === undefined || (isHmac(found.algorithm) && !isLeftOut(found.secret))) return jwtKeyNames(driver);
   if (found.isForeign) {
     throw new AshlarError(
@@ -77,7 +78,7 @@ function namesOf(driver: string, { drivers }: DriverSecrets): JwtKeyNames {
   return jwtKeyNames(driver, found.variables);
 }
 
-/** The names in the text of `config/api.ts`, if the file can't be loaded. */
+/** Reads the names from the text of `config/api.ts` if the file can't be loaded. */
 async function writtenNames(root: string, driver: string, cause: unknown): Promise<JwtKeyNames> {
   const written = await writtenKeyVariables(root, driver);
   if (written !== null && written.secret !== null) return jwtKeyNames(driver, written);
@@ -112,7 +113,7 @@ function done(
   }
 }
 
-/** Where verifiers find a staged key. They must know it before it signs. */
+/** Where verifiers find a staged key. They must have it before it signs tokens. */
 function published(driver: string): string {
   const [folder, options] = driver === "jwt" ? ["", ""] : [`${driver}/`, `{ driver: "${driver}" }`];
   return `Verifiers find its public key at /.well-known/${folder}jwks.json, if Api.keys(${options}) is in your routes.`;

@@ -6,11 +6,13 @@ import { FolderWatcher } from "./folder-watcher.ts";
 
 interface Watched {
   readonly root: string;
-  /** Makes a change and returns the files reported for it. Waits for `path` first, if given. */
+  /** Makes a change, and returns the files reported for it. If `path` is given, waits until it has been reported. */
   reported(change: () => void, path?: string): Promise<string[]>;
 }
 
-/** Watches a folder. A write to `end.ts` follows each change: once it is reported, so are all earlier changes. */
+/**
+ * Watches a folder. A write to `end.ts` follows each change. Once this write is reported, so are all earlier changes.
+ */
 function watching(files: Readonly<Record<string, string>>, watchesTrees?: boolean): Watched {
   const root = folderWith({ "end.ts": "", ...files });
   let paths: string[] = [];
@@ -104,7 +106,7 @@ describe("a folder watcher", () => {
 
   test("watches a replaced folder once, and stops watching a folder that was moved out", async () => {
     const watches = () => process.getActiveResourcesInfo().filter((name) => name === "FSEventWrap").length;
-    // Those that are being closed are still counted.
+    // Watchers that are being closed still count.
     await expect.poll(watches).toBe(0);
     const { root, reported } = watching({ "app/a.ts": "1", "views/deep/x.edge": "1" });
     const folders = ["", "app", "views", "views/deep"];
@@ -130,7 +132,8 @@ describe("a folder watcher", () => {
     let reported = Promise.withResolvers<void>();
     const open = new FolderWatcher(root, () => reported.resolve());
     onTestFinished(() => open.close());
-    // A watcher created later is not notified earlier: if this one was notified, the closed one would have been too.
+    // A watcher that was created later isn't notified earlier. If this one was notified, the closed one would have been
+    // too.
     for (const text of ["2", "3"]) {
       writeFileSync(join(root, "a.ts"), text);
       await reported.promise;

@@ -3,7 +3,7 @@ import { basename, dirname, join, sep } from "node:path";
 import { isWatchedFile, isWatchedFolder } from "./watched-files.ts";
 
 /**
- * Reports which of an application's files change, appear and disappear.
+ * Reports which of an application's files change, appear or disappear.
  *
  * It watches folders. A file's watch ends when an editor saves the file by renaming another one over it, as most do,
  * but its folder's watch reports the rename. macOS and Windows watch a whole tree at once. Linux doesn't, and Node's
@@ -21,7 +21,7 @@ export class FolderWatcher {
    *
    * @param root the application's folder
    * @param changed called for each change, with the file's path relative to the root
-   * @param watchesTrees whether the system watches a folder with everything in it
+   * @param watchesTrees whether the system watches a folder including everything in it
    */
   constructor(
     root: string,
@@ -42,7 +42,7 @@ export class FolderWatcher {
 
   /** Watches a folder and its subfolders, and reports the files in them. */
   #add(folder: string, found: (path: string) => void): void {
-    // Watches first, then reads, so that no change in between is missed.
+    // Starts watching before reading, so that no change in between is missed.
     this.#folders.set(folder, folder === "" || !this.#watchesTrees ? this.#watch(folder) : null);
     for (const entry of entriesOf(join(this.#root, folder))) {
       const path = join(folder, entry.name);
@@ -56,11 +56,11 @@ export class FolderWatcher {
     try {
       const options = { recursive: this.#watchesTrees, persistent: true };
       const watcher = watch(join(this.#root, folder), options, (_event, name) => {
-        // If the system doesn't say which file changed, it may be any of them.
+        // If the system doesn't report which file changed, it may be any of them.
         if (name === null) this.#changed(folder || basename(this.#root));
         else this.#look(join(folder, name));
       });
-      // The folder is gone; on Windows that is an error.
+      // The folder is gone, which is an error on Windows.
       watcher.on("error", () => this.#remove(folder));
       return watcher;
     } catch (error) {

@@ -7,17 +7,20 @@ import { counted, PACKAGE_FOLDER } from "../../support/index.ts";
 import type { Terminal } from "../terminal.ts";
 import { FolderWatcher } from "./folder-watcher.ts";
 
-/** How long to wait for further changes before a restart, so that a checkout or "save all" is one change, not fifty. */
+/**
+ * How long to wait for further changes before a restart, so that a checkout or "save all" causes one restart instead of
+ * fifty.
+ */
 const QUIET_MS = 100;
 /** How long the application may take to shut down before it is killed, in milliseconds. */
 const STOP_TIMEOUT_MS = 5000;
 /**
- * npm forwards the Ctrl+C that the terminal has already sent to every process. Within this time, in milliseconds, both count
- * as one.
+ * npm forwards the Ctrl+C that the terminal has already sent to every process. Two signals within this time, in
+ * milliseconds, count as one.
  */
 const SAME_SIGNAL_MS = 300;
 
-/** The child process's descriptor of a socket that another program has opened: the one after its channel. */
+/** The child process's descriptor for a socket opened by another program. It follows the descriptor of the channel. */
 const CHILD_DESCRIPTOR = 4;
 
 const COMMAND = join(PACKAGE_FOLDER, "bin/ashlar.js");
@@ -58,7 +61,7 @@ class Supervisor {
         void this.#stop().then(resolve);
       } else if (Date.now() - this.#endedAt > SAME_SIGNAL_MS) this.#child?.kill("SIGKILL");
     };
-    // Never removed: without a listener, a repeated signal would end this process and replace its exit code.
+    // The listener is never removed. Without it, a repeated signal would end this process, and replace its exit code.
     process.on("SIGINT", end).on("SIGTERM", end);
     const watcher = new FolderWatcher(this.#terminal.root, (path) => {
       this.#changed.add(path);
@@ -92,7 +95,7 @@ class Supervisor {
       const [first, ...others] = this.#changed;
       const more = others.length === 0 ? "" : ` and ${counted(others.length, "more file")}`;
       this.#terminal.print(`Restarting: ${first}${more} changed.`);
-      // Stopped before the next one starts, because both need the same port.
+      // The old process is stopped before the next one starts, because both need the same port.
       await this.#stop();
       await this.#quiet();
       this.#changed.clear();
@@ -101,7 +104,7 @@ class Supervisor {
     this.#isRestarting = false;
   }
 
-  /** Waits until nothing has changed for a while. */
+  /** Waits until there have been no changes for a while. */
   async #quiet(): Promise<void> {
     for (;;) {
       const rest = this.#changedAt + QUIET_MS - Date.now();
@@ -110,7 +113,7 @@ class Supervisor {
     }
   }
 
-  /** Lets the application finish requests in flight and exit. */
+  /** Lets the application finish its pending requests and exit. */
   async #stop(): Promise<void> {
     const child = this.#child;
     if (child === null) return;
@@ -125,9 +128,10 @@ class Supervisor {
 }
 
 /**
- * Ends this process when its supervisor says so or exits: an application that kept running would keep the port.
+ * Ends this process when its supervisor requests it, or exits. An application that kept running would keep the port.
  *
- * @returns a function to call with the application once it exists, so that it is shut down first
+ * @returns a function to call with the application once it has been created, so that it is shut down before the process
+ * ends
  */
 export function obeySupervisor(): (application: Application) => void {
   let running: Application | null = null;

@@ -11,14 +11,14 @@ const OTHER_FOLDERS: ReadonlySet<string> = new Set(["public", "tests", "coverage
 /** Files that editors and tools leave next to a `.env`, and the example, which is only copied. */
 const OTHER_ENV_FILES = /\.(example|tmp|lock|bak|orig|sw[a-z])$|~$/;
 
-/** Returns whether a folder may contain files that {@link isWatchedFile} accepts. @param path relative to the root */
+/** Reports whether a folder may contain files that {@link isWatchedFile} accepts. @param path relative to the root */
 export function isWatchedFolder(path: string): boolean {
   const parts = path.split(sep);
   return !OTHER_FOLDERS.has(parts[0]!) && !parts.some((part) => part === "node_modules" || part.startsWith("."));
 }
 
 /**
- * Returns whether the application may have to restart when a file changes. Checking the extension also excludes the
+ * Reports whether the application may have to restart when a file changes. Checking the extension also excludes the
  * temporary files of editors: `4913`, `kernel.ts~`, `.kernel.ts.swp`, `sedx3Fq1`.
  *
  * @param path relative to the root, in a folder that {@link isWatchedFolder} accepts

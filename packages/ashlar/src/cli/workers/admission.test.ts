@@ -8,18 +8,18 @@ import { Admission, type WorkerLine } from "./admission.ts";
 import { CLOCK_OFFSET_MS } from "./messages.ts";
 
 const MAX_MS = 1000;
-/** More waiting connections than count as few. */
+/** More waiting connections than the number that never counts as an overload. */
 const MANY = 16;
 const GET = "GET /orders HTTP/1.1\r\nHost: a\r\n\r\n";
 const HEALTH = "GET /up HTTP/1.1\r\nHost: a\r\n\r\n";
 
-/** Both ends of a connection. */
+/** Creates both ends of a connection. */
 interface Connected {
   readonly client: RawSocket;
   readonly socket: Socket;
 }
 
-/** Accepts connections for one worker, on a clock that moves only when told to. */
+/** Accepts connections for one worker, with a clock that only the test advances. */
 async function admitting(maxMs = MAX_MS) {
   let time = Math.ceil(performance.now());
   const startedAt = time;
@@ -58,7 +58,7 @@ async function admitting(maxMs = MAX_MS) {
     return { client, socket };
   };
   const line = admission.line();
-  /** Lets what comes out of the line wait too long, for longer than a burst may. */
+  /** Makes connections that leave the queue wait too long, for longer than a burst may last. */
   const overload = async (): Promise<WorkerLine> => {
     const first = await connect();
     time += MAX_MS / 5;
@@ -150,7 +150,7 @@ test("S50 a health check that has waited too long is handed over with the bytes 
   await expect.poll(() => handedOver).toEqual([socket]);
   const acceptedAt = startedAt + MAX_MS / 5 + MAX_MS / 2 + 1 + MAX_MS * 2 + CLOCK_OFFSET_MS;
   pass(MAX_MS * 2);
-  // Its wait begins again, so that the worker doesn't refuse it for the time spent here.
+  // The connection's wait begins again, so that the worker doesn't refuse it for the time it spent here.
   expect(admission.refuseLate(socket, line)).toBe(false);
   expect(admission.messageFor(socket, line, MANY)).toEqual({ type: "connection", acceptedAt, head: HEALTH });
   expect(line.refused).toBe(0);
@@ -184,7 +184,7 @@ test("S150 a client's earlier request is refused, even if the queue is short aga
   const { admission, line, handedOver, connect, pass } = await admitting();
   const { client, socket } = await connect();
   pass(MAX_MS + 1);
-  // The system has received its bytes.
+  // The system has received the bytes.
   await turns();
   expect(admission.refuseLate(socket, line)).toBe(true);
   line.delay!.emptied();

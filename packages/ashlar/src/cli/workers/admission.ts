@@ -4,23 +4,23 @@ import { ConnectionRefuser, overloadWords, type SheddingFacts } from "../../serv
 import { ControlledDelay } from "../../support/index.ts";
 import { CLOCK_OFFSET_MS, type ConnectionMessage } from "./messages.ts";
 
-/** The data about a connection that no worker has yet. */
+/** A connection that has not been handed to a worker yet. */
 interface Accepted {
   readonly at: number;
-  /** The data that was read from it, a character for each byte; `null` if none was. */
+  /** The data that was read from it, one character per byte; `null` if none was read. */
   readonly head: string | null;
 }
 
-/** The queue of connections that wait for one worker. */
+/** The queue of connections for one worker. */
 export interface WorkerLine {
   readonly delay: ControlledDelay | null;
-  /** How many of them were refused. */
+  /** How many of them have been refused. */
   refused: number;
 }
 
 /**
- * Decides by their waiting time which connections are still handed over to workers. Refuses the others in this process, so that
- * refusals take no worker's time.
+ * Decides, based on their waiting time, which connections are still handed over to workers. Refuses the others in this
+ * process, so that refusals take up no worker's time.
  */
 export class Admission {
   readonly #maxMs: number;
@@ -51,7 +51,7 @@ export class Admission {
    * The message to a worker about a connection whose turn it is; `null` if the connection has waited too long, and is
    * refused.
    *
-   * @param left how many wait behind it
+   * @param left how many connections wait behind it
    */
   messageFor(socket: Socket, line: WorkerLine, left: number): ConnectionMessage | null {
     const { at, head } = this.#accepted.get(socket)!;
@@ -63,7 +63,7 @@ export class Admission {
     return { type: "connection", acceptedAt: at + CLOCK_OFFSET_MS, ...(head !== null && { head }) };
   }
 
-  /** Refuses a connection to a worker that takes none, if it has waited too long, and reports whether it did. */
+  /** If a connection has waited too long for a worker that takes none, refuses it. Returns whether it was refused. */
   refuseLate(socket: Socket, line: WorkerLine): boolean {
     const { at, head } = this.#accepted.get(socket)!;
     const isLate = this.#maxMs > 0 && head === null && performance.now() - at > this.#maxMs;
@@ -91,7 +91,7 @@ export class Admission {
         this.#log.count(refusedAt - at);
       },
     });
-    // Data that a client has already sent is read in the next turn. A client that has sent nothing wasn't waiting.
+    // Data that the client has already sent is read in the next turn. A client that has sent nothing wasn't waiting.
     setImmediate(() => setImmediate(() => (wasWaiting = false)));
   }
 }

@@ -5,7 +5,7 @@ import { Admission } from "./admission.ts";
 import type { Member } from "./member.ts";
 import { WaitingLine } from "./waiting-line.ts";
 
-/** How long closed connections are counted before they are logged, in milliseconds. */
+/** How long closed connections are counted before their number is logged, in milliseconds. */
 const COUNT_MS = 1000;
 /** How often the queues of workers that take no connections are checked, in milliseconds. */
 const LATE_MS = 100;
@@ -30,7 +30,7 @@ export class Distribution {
   readonly #waiting: WaitingLine;
   #isEnding = false;
   #hasLost = false;
-  /** How many connections were closed since that was last logged. */
+  /** How many connections have been closed since their number was last logged. */
   #closed = 0;
   #next = 0;
 
@@ -56,7 +56,7 @@ export class Distribution {
    * @param fd the descriptor of the socket to listen on, if another program has opened it
    */
   async listen(address: ListenAddress, fd: number | null): Promise<Listens> {
-    // Nothing is read here: a connection's data is for its worker.
+    // No data is read here, because it is for the connection's worker.
     const server = createServer({ pauseOnConnect: true, noDelay: true, allowHalfOpen: true });
     server.on("connection", (socket) => {
       this.admission.accepted(socket);
@@ -89,23 +89,23 @@ export class Distribution {
     }
   }
 
-  /** Hands over the connections that have waited while no worker took any. */
+  /** Hands over the connections that were waiting while no worker took any. */
   handOverWaiting(): void {
     for (const socket of this.#waiting.take()) this.handOver(socket);
   }
 
-  /** Stops giving a worker connections: those in its queue go to the others. */
+  /** Stops handing connections to a worker. Those in its queue go to the other workers. */
   setApart(member: Member): void {
     member.isApart = true;
     for (const socket of member.channel.withdraw()) this.handOver(socket);
   }
 
-  /** From now on, connections for which no worker is left are closed: the process is shutting down. */
+  /** From now on, closes connections for which no worker is left, because the process is shutting down. */
   end(): void {
     this.#isEnding = true;
   }
 
-  /** Closes the connections that wait while no worker takes any. */
+  /** Closes the connections that are waiting while no worker takes any. */
   closeWaiting(): void {
     this.lost(this.#waiting.close());
   }
@@ -131,7 +131,7 @@ export class Distribution {
     }
   }
 
-  /** Closes a connection that no worker takes, and counts it in the log. */
+  /** Closes a connection that no worker takes, and counts it for the log. */
   #close(socket: Socket): void {
     socket.destroy();
     if (this.#closed++ === 0) setTimeout(() => this.#logClosed(), COUNT_MS);

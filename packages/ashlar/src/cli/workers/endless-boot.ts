@@ -1,11 +1,11 @@
-/** How long the primary process may take to answer a booting worker, for example about a port, in milliseconds. */
+/** How long the primary process may take to respond to a booting worker, for example about a port, in milliseconds. */
 const ANSWER_MS = 1000;
 
 /**
  * Detects a startup that can never end, for example because modules await each other. Node.js would then exit, but not while the
  * process is connected to its primary process.
  *
- * @param noticed called once that is detected
+ * @param noticed called once such a startup is detected
  * @returns a function that ends the watch
  */
 export function watchBoot(noticed: () => void): () => void {
@@ -16,7 +16,7 @@ export function watchBoot(noticed: () => void): () => void {
       noticed();
       return;
     }
-    // Only an answer from the primary process can still arrive.
+    // Only a response from the primary process can still arrive.
     idleSince = performance.now();
     setTimeout(() => {}, ANSWER_MS);
   };

@@ -7,14 +7,16 @@ import type { Booted } from "./messages.ts";
 import { Stall } from "./stall.ts";
 import { WorkerChannel } from "./worker-channel.ts";
 
-/** How much longer than its own deadline a worker's shutdown may take before it is killed, in milliseconds. */
+/**
+ * How much longer than its own time limit a worker's shutdown may take before the worker is killed, in milliseconds.
+ */
 const GRACE_MS = 3000;
 
 /** The dependencies of a {@link Member}. */
 export interface MemberDependencies {
-  /** How long it may not respond, in milliseconds. */
+  /** How long the worker may go without responding, in milliseconds. */
   readonly stallMs: number;
-  /** How long it may take to boot, in milliseconds. */
+  /** How long the worker may take to boot, in milliseconds. */
   readonly bootMs: number;
   /** The log; `null` before the first worker has booted. */
   readonly logger: () => Logger | null;
@@ -22,23 +24,23 @@ export interface MemberDependencies {
   readonly distribution: () => Distribution | null;
 }
 
-/** A worker process, as its primary process sees it. */
+/** A worker process, from its primary process's point of view. */
 export class Member {
   readonly worker: Worker;
   readonly channel: WorkerChannel;
-  /** When it began to take connections; `null` before that. */
+  /** When it started to take connections; `null` before that. */
   servingSince: number | null = null;
   /** Whether it gets no connections, because it is ending or not ready to serve yet. */
   isApart = false;
   /** Whether it was killed before it served. */
   isKilled = false;
-  /** The reason that it gave for not being able to serve; `null` if it hasn't given one. */
+  /** Why it can't serve, as it has reported; `null` if it hasn't reported a reason. */
   reason: string | null = null;
-  /** Its report about its application; `null` before it has booted. */
+  /** The worker's report about its application; `null` before it has booted. */
   booted: Booted | null = null;
-  /** Decides which of the connections that wait for it are refused; `null` before it has booted. */
+  /** Decides which of the waiting connections are refused; `null` before the worker has booted. */
   line: WorkerLine | null = null;
-  /** Its successor in a roll; `null` outside of one. */
+  /** The worker's successor during a roll, or else `null`. */
   successor: Member | null = null;
   readonly #dependencies: MemberDependencies;
   readonly #boot: Stall;
@@ -60,17 +62,17 @@ export class Member {
     });
   }
 
-  /** Whether it takes connections. */
+  /** Whether the worker takes connections. */
   get isServing(): boolean {
     return this.servingSince !== null && !this.isApart && this.worker.isConnected();
   }
 
-  /** Whether the log already says that it is killed, and why. */
+  /** Whether it has already been logged that the worker is killed, and why. */
   get isLogged(): boolean {
     return this.#isLogged;
   }
 
-  /** How long it has taken connections, in milliseconds; 0 if it never has. */
+  /** How long it has been taking connections, in milliseconds; 0 if it never has. */
   get servedMs(): number {
     return this.servingSince === null ? 0 : performance.now() - this.servingSince;
   }
@@ -85,7 +87,7 @@ export class Member {
     return this.#ended.promise;
   }
 
-  /** The members that all log lines about it have. */
+  /** The members of all log lines about the worker. */
   get facts(): { readonly worker: number; readonly reason?: string } {
     return { worker: this.worker.id, ...(this.reason !== null && { reason: this.reason }) };
   }
@@ -123,14 +125,14 @@ export class Member {
     this.worker.kill("SIGKILL");
   }
 
-  /** Waits until it has ended, and kills it if that takes longer than the given time and a few seconds. */
+  /** Waits until the worker has ended, and kills it if that takes a few seconds longer than the given time. */
   async endWithin(seconds: number): Promise<void> {
     const late = setTimeout(() => this.kill("A worker did not end in time."), seconds * 1000 + GRACE_MS);
     await this.ended;
     clearTimeout(late);
   }
 
-  /** It hangs. Its connections that weren't sent yet go to the others, and it is replaced. */
+  /** The worker hangs. Connections that weren't sent to it yet go to the others, and it is replaced. */
   #stalled(): void {
     const { waiting } = this.channel;
     this.kill(`A worker has not responded for ${this.#dependencies.stallMs / 1000} seconds.`, { waiting });

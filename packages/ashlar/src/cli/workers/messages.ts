@@ -6,13 +6,13 @@ export interface Booted {
   readonly type: "booted";
   /** The address that the application would listen on. */
   readonly address: ListenAddress;
-  /** The application's settings for the log, which the primary uses, too. */
+  /** The application's settings for the log, which the primary process uses too. */
   readonly log: Parameters<typeof createLogger>[0];
   readonly drainSeconds: number;
   readonly shutdownTimeoutSeconds: number;
   /** How long the application waits for its database, in seconds. */
   readonly waitSeconds: number;
-  /** The facts that the primary needs to refuse requests on its behalf. */
+  /** The data with which the primary process refuses requests on its behalf. */
   readonly shedding: SheddingFacts;
 }
 
@@ -23,7 +23,7 @@ export interface Booted {
 export const CLOCK_OFFSET_MS: number = Number(process.hrtime.bigint()) / 1e6 - performance.now();
 
 /**
- * The messages from a worker to the primary process: `serving` once it takes connections; `pong` in answer to `ping`;
+ * The messages from a worker to the primary process: `serving` once it takes connections; `pong` in response to `ping`;
  * `failed`, with the error's message, before it ends because it can't serve; `closing` once it must not get any more
  * connections, with the message of the error that ends it, if there is one.
  */
@@ -46,12 +46,12 @@ export interface ConnectionMessage {
  *
  * - `serve`: connections will arrive that were accepted on this port, or at this unix socket or pipe.
  * - `connection`: the attached connection was accepted at that time, by the system's clock. `head` is the data that was
- *   already read from it, a character for each byte.
- * - `ping`: all connections that were sent before have arrived, if they ever will.
+ *   already read from it, one character per byte.
+ * - `ping`: all connections sent before it have arrived, if they ever will.
  * - `drain`: all workers will end soon; connections still arrive.
  * - `closed`: no more connections will arrive.
- * - `retire`: end, after draining; another worker has taken over.
- * - `end`: end now, within the given number of seconds, without draining any longer; no more connections will arrive.
+ * - `retire`: drain, and then end; another worker has taken over.
+ * - `end`: stop draining, and end within the given number of seconds; no more connections will arrive.
  */
 export type FromPrimary =
   | { readonly type: "serve"; readonly port: number; readonly socket: string | null; readonly isFirst: boolean }

@@ -18,7 +18,7 @@ const GRACE_MS = 3000;
 const MAX_WAITING = 10;
 const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
 
-/** Refuses nothing. */
+/** Never refuses a connection. */
 const UNLIMITED: SheddingFacts = {
   maxMs: 0,
   neverRefused: ["/up"],
@@ -28,18 +28,18 @@ const UNLIMITED: SheddingFacts = {
   maxHeaderBytes: 16_384,
 };
 
-/** A worker process, as the primary sees it. */
+/** A fake worker process, from the primary's point of view. */
 class Process extends EventEmitter {
   readonly id: number;
   /** The messages that it received, except about connections. */
   readonly told: string[] = [];
-  /** The connections that it was handed, each with the function that says that it was sent, or that it could not be. */
+  /** The connections handed to it, each with the function that reports that it was sent, or couldn't be. */
   readonly sockets: { readonly socket: Socket; readonly sent: (error: Error | null) => void }[] = [];
-  /** What happens when it reads a message, and how many connections come before that. */
+  /** A function to call when it reads a message, and how many connections it takes before that. */
   readonly #read: { readonly after: number; readonly run: () => void }[] = [];
   #taken = 0;
   readonly killed: string[] = [];
-  /** What the relay of metrics sent. */
+  /** The messages sent by the metrics relay. */
   readonly metrics: object[] = [];
   /** The time that it was given to end. */
   endsWithin: number | null = null;
@@ -74,13 +74,13 @@ class Process extends EventEmitter {
       this.#reads();
       return;
     }
-    // Node gives the socket away, unless it is told to keep it.
+    // Node closes its own copy of the socket unless told to keep it.
     if (options?.keepOpen !== true) more.destroy();
     this.sockets.push({ socket: more, sent: sent! });
     if (this.isFrozen && this.sockets.length === 1) sent!(null);
   }
 
-  /** Takes connections, of those that wait for it, and answers what was asked before the next one. */
+  /** Takes some of the connections waiting for it, and answers pings that come before the next one. */
   takes(count = Number.POSITIVE_INFINITY): void {
     for (const last = this.#taken + count; this.#taken < Math.min(last, this.sockets.length); ) {
       const { sent } = this.sockets[this.#taken++]!;
@@ -104,7 +104,7 @@ class Process extends EventEmitter {
     this.emit("message", { type: "booted", address, log, ...times, shedding: UNLIMITED, ...more });
   }
 
-  /** It takes no more connections, because it ends by itself. */
+  /** Stops taking connections, because it ends by itself. */
   closes(reason: string | null = null): void {
     this.emit("message", { type: "closing", reason });
   }
@@ -153,7 +153,7 @@ beforeEach(() => {
 });
 
 afterEach(async () => {
-  // Ends what a test has not ended, with the port.
+  // Ends everything that a test has left running, and frees the port.
   if (exits.length === 0) {
     await signal("SIGTERM");
     for (const process of processes) if (!process.isGone) process.dies();
@@ -161,7 +161,7 @@ afterEach(async () => {
     await until(() => exits.length > 0);
   }
   for (const name of SIGNALS) for (const one of ours(name)) process.off(name, one);
-  // Of `relayMetrics`.
+  // The listener of `relayMetrics`.
   for (const event of ["message", "disconnect"]) cluster.removeAllListeners(event);
   vi.useRealTimers();
   vi.restoreAllMocks();
@@ -193,10 +193,10 @@ async function signal(name: (typeof SIGNALS)[number]): Promise<void> {
 
 const listenersOf = (name: string): NodeJS.SignalsListener[] => process.listeners(name as never) as never;
 
-/** The listeners that Vitest has. */
+/** Vitest's own listeners. */
 let theirs = new Set<NodeJS.SignalsListener>();
 
-/** The primary's listeners of a signal. */
+/** The primary's listeners for a signal. */
 const ours = (name: string): NodeJS.SignalsListener[] => listenersOf(name).filter((one) => !theirs.has(one));
 
 /** Starts a primary and its first worker. */
@@ -212,7 +212,7 @@ async function begin(count: number): Promise<{ readonly printed: string[] }> {
   return { printed };
 }
 
-/** Where the primary listens. */
+/** The port on which the primary listens. */
 let port = 0;
 
 /** Starts a primary whose workers all serve. */
@@ -244,7 +244,7 @@ async function connection(): Promise<ReturnType<typeof rawSocket>> {
   return client;
 }
 
-/** Lets a worker die, and reports after how many milliseconds another one was started. */
+/** Lets a worker die, and returns after how many milliseconds another one was started. */
 async function replacedAfter(process: Process): Promise<number> {
   const before = processes.length;
   process.dies(1);
@@ -255,7 +255,7 @@ async function replacedAfter(process: Process): Promise<number> {
   throw new Error("It has not been replaced.");
 }
 
-/** Lets the worker that was started last serve and die this many times, and another one serve. */
+/** Lets the most recently started worker serve and die, this many times, and then another one serve. */
 async function diesOften(count: number): Promise<void> {
   for (let death = 0; death < count; death++) {
     await replacedAfter(processes.at(-1)!);
@@ -358,7 +358,7 @@ describe("connections", () => {
     const [, next] = processes;
     await admit(next!);
     await until(() => next!.count === 1);
-    // Only connections that no worker takes are closed.
+    // Connections are closed only if no worker takes them.
     await pass(STALL_MS * 2);
     expect(next!.sockets[0]!.socket.destroyed).toBe(false);
   });
@@ -414,7 +414,7 @@ describe("a worker", () => {
     expect(frozen!.killed).toEqual([]);
     await pass(1000);
     expect(frozen!.killed).toEqual(["SIGKILL"]);
-    // Security: it may have read the connection.
+    // Security: the worker may have read from the connection.
     frozen!.dies(null, "SIGKILL");
     await pass(0);
     await admit(processes[1]!);
@@ -424,7 +424,7 @@ describe("a worker", () => {
   test("that does not respond is killed, although nothing waits for it, and one that responds is not", async () => {
     await serving(2);
     const [frozen, running] = processes;
-    // It has been asked for the last time before.
+    // It has already been pinged for the last time.
     vi.spyOn(frozen!, "emit").mockReturnValue(false);
     await pass(STALL_MS + STALL_MS / 3 - 1000);
     expect(frozen!.killed).toEqual([]);
@@ -575,7 +575,7 @@ describe("a worker", () => {
       await pass(30_000);
       await admit(processes.at(-1)!);
     }
-    // One that serves, and dies later, begins with one failure less than four.
+    // The first death isn't a failed boot, because that worker has served. Three failed boots are too few to give up.
     for (let count = 0; count < 4; count++) {
       processes.at(-1)!.dies(1);
       await pass(30_000);
@@ -587,7 +587,7 @@ describe("a worker", () => {
     await serving(2);
     await diesOften(3);
     expect(await replacedAfter(processes.at(-1)!)).toBe(2000);
-    // The other one is the last that serves: the new one only boots.
+    // The other worker is the last one that serves. The new one is still booting.
     expect(await replacedAfter(processes[0]!)).toBe(1000);
   });
 
@@ -604,7 +604,7 @@ describe("a worker", () => {
 
   test("that has served for ten seconds is replaced at once, however many died before", async () => {
     await serving(2);
-    // Only the time in which it served counts.
+    // Only the time during which it served counts.
     await pass(60_000);
     await diesOften(3);
     await pass(9999);
@@ -629,7 +629,7 @@ describe("a worker", () => {
     await admit(processes[2]!);
     await pass(60_000);
     expect([processes.length, exits]).toEqual([3, []]);
-    // It counted as one death.
+    // It counted as a single death.
     expect(await replacedAfter(processes[2]!)).toBe(0);
     expect(await replacedAfter(processes[3]!)).toBe(500);
   });
@@ -690,7 +690,7 @@ describe("a roll", () => {
     const third = processes[2]!;
     third.boots();
     await turns();
-    // It gets nothing before it serves.
+    // It gets no connections before it serves.
     await connection();
     await connection();
     expect([third.count, first!.told]).toEqual([0, ["serve"]]);
@@ -870,7 +870,7 @@ describe("a roll", () => {
     expect(booting!.killed).toEqual(["SIGKILL"]);
     booting!.dies(null, "SIGKILL");
     await turns();
-    // The next one begins.
+    // The next roll begins.
     await signal("SIGHUP");
     expect(processes).toHaveLength(5);
   });
@@ -1021,7 +1021,7 @@ describe("the log", () => {
     expect(problems()).toEqual(messages.map((msg) => ({ level: "error", worker: 1, code, signal: killedBy, msg })));
   });
 
-  // It has already logged the requests that it cut off.
+  // The worker has already logged the requests that it cut off.
   test.each([
     [1, null, []],
     [null, "SIGSEGV", [UNEXPECTED]],
@@ -1161,7 +1161,7 @@ describe("the end", () => {
     await signal("SIGTERM");
     await pass(DRAIN_SECONDS * 1000 - 1);
     for (let count = 0; count < 3; count++) rawSocket(port);
-    // By now they wait for this process, which has not accepted them yet.
+    // They are now waiting for this process, which hasn't accepted them yet.
     await new Promise((resolve) => void process.nextTick(resolve));
     vi.advanceTimersByTime(1);
     await until(() => processes[0]!.count === 1);
@@ -1197,7 +1197,7 @@ describe("the end", () => {
     await until(() => processes[0]!.told.includes("end"));
     expect(processes[0]!.endsWithin).toBe(SHUTDOWN_SECONDS / 2);
     expect(await Promise.all(clients.map(({ closed }) => closed))).toEqual(["", "", ""]);
-    // What Node still has of them comes without a connection, and isn't counted again.
+    // The connections that Node still has come back without their sockets, and aren't counted again.
     processes[0]!.takes();
     processes[0]!.dies(0);
     await until(() => exits.length > 0);

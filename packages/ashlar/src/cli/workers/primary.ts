@@ -15,12 +15,12 @@ import { MAX_WAITING } from "./waiting-line.ts";
 const SIGNALS = ["SIGTERM", "SIGINT"] as const;
 /** How long a replacement may take to boot in addition to its wait for the database, in milliseconds. */
 const BOOT_RESERVE_MS = 60_000;
-/** The share of the shutdown's time that waiting connections may take. */
+/** The share of the shutdown time for connections that are still waiting. */
 const SEND_SHARE = 0.5;
 
 /** Options of a {@link Primary}. */
 export interface PrimaryOptions {
-  /** How long a worker may not respond, in milliseconds. */
+  /** How long a worker may go without responding, in milliseconds. */
   readonly stallMs?: number;
   /** How long a replacement may take to boot in addition to its wait for the database, in milliseconds. */
   readonly bootMs?: number;
@@ -39,8 +39,8 @@ export interface PrimaryOptions {
  * Serves an application in several processes: accepts connections and hands each to the next worker, replaces workers that
  * die, and rolls the workers on SIGHUP. It doesn't run the application's code. SIGTERM and SIGINT end it.
  *
- * This process accepts the connections itself, so that the port stays open while workers are replaced, and so that no
- * connection is accepted during shutdown after the last worker has ended.
+ * This process accepts the connections itself. The port stays open while workers are replaced, and during shutdown, no
+ * connection is accepted after the last worker has ended.
  */
 export class Primary {
   readonly #terminal: Terminal;
@@ -66,7 +66,7 @@ export class Primary {
   #rolling: Promise<void> = Promise.resolve();
 
   /**
-   * @param count how many workers
+   * @param count the number of workers
    * @param args the arguments of `ashlar serve` for each worker
    */
   constructor(terminal: Terminal, count: number, args: readonly string[], options: PrimaryOptions = {}) {
@@ -86,7 +86,7 @@ export class Primary {
     this.#setUp();
   }
 
-  /** Starts the workers. The first one boots before the others start, so that a mistake is reported once. */
+  /** Starts the workers. The first one boots before the others start, so that an error is reported only once. */
   start(): void {
     for (const signal of SIGNALS) process.on(signal, this.#onSignal);
     process.on("SIGHUP", () => {
@@ -100,7 +100,10 @@ export class Primary {
     void this.#end(signal);
   };
 
-  /** Ends this process at once, as the signal does by default, and its workers, which would otherwise finish their requests. */
+  /**
+   * Ends this process at once, as the signal does by default. Also ends its workers, which would otherwise finish their
+   * requests.
+   */
   readonly #onSecondSignal = (signal: NodeJS.Signals): void => {
     for (const one of SIGNALS) process.off(one, this.#onSecondSignal);
     for (const { worker } of this.#members) worker.kill("SIGKILL");
@@ -138,7 +141,9 @@ export class Primary {
     return member;
   }
 
-  /** Lets a worker serve whose application has booted. The first worker's report contains the address to listen on. */
+  /**
+   * Lets a worker serve after its application has booted. The first worker's report contains the address to listen on.
+   */
   async #admit(member: Member, booted: Booted): Promise<void> {
     const isFirst = this.#booted === null;
     member.booted = booted;
@@ -202,14 +207,16 @@ export class Primary {
     this.#replace(member, line, "A worker ended unexpectedly.");
   }
 
-  /** Whether nothing has been logged yet about a worker that was to end, but failed to end by itself. */
+  /** Whether a worker that was supposed to end has failed, and that hasn't been logged yet. */
   #isUnreported({ isApart, isKilled, isLogged }: Member, code: number, signal: string | null): boolean {
-    // A retired worker has already logged the requests that it cut off.
+    // A retired worker has already logged the requests that were cut off.
     const hasFailed = signal !== null || (this.#ending === null && !isApart && code !== 0);
     return hasFailed && !isKilled && !isLogged;
   }
 
-  /** Retires a worker that takes no more connections, and replaces it unless this process has told it to end. */
+  /**
+   * Retires a worker that takes no more connections, and replaces it, unless it ends because this process requested it.
+   */
   #closing(member: Member, reason: string | null): void {
     const isByItself = member.servingSince !== null && !member.isApart && this.#ending === null;
     member.reason ??= reason;
@@ -255,11 +262,11 @@ export class Primary {
     const from = this.#folder.isLink ? { folder: this.#folder.current } : {};
     this.#logger?.info(from, "Replacing the workers.");
     for (const old of [...this.#members].filter(({ isApart }) => !isApart)) {
-      // If it has died in the meantime, its replacement already runs the current code.
+      // If the worker has died in the meantime, its replacement already runs the current code.
       if (!this.#goesOn(old)) continue;
       const member = this.#start();
       old.successor = member;
-      // Set apart, it isn't replaced if it can't boot: the old worker continues serving.
+      // While the new worker is set apart, it isn't replaced if it can't boot, and the old one continues serving.
       member.isApart = true;
       const serves = await member.serves;
       member.isApart = false;
@@ -292,7 +299,7 @@ export class Primary {
     await old.endWithin(drainSeconds + shutdownTimeoutSeconds);
   }
 
-  /** Whether a worker is alive and not about to end. */
+  /** Whether a worker is alive, and not about to end. */
   #goesOn(member: Member): boolean {
     return this.#members.has(member) && !member.isApart;
   }
@@ -329,7 +336,7 @@ export class Primary {
     for (const server of listening.listening) server.close();
   }
 
-  /** Tells a worker to end once all waiting connections have been sent to it, or half of the time has passed. */
+  /** Tells a worker to end once all waiting connections have been sent to it, or once half of the time has passed. */
   async #tellEnd({ channel }: Member, timeoutMs: number): Promise<void> {
     const endsAt = performance.now() + timeoutMs;
     this.#distribution?.lost(await channel.finish(timeoutMs * SEND_SHARE));

@@ -10,15 +10,15 @@ import { PACKAGE_FOLDER } from "../../support/index.ts";
  */
 export class ReleaseFolder {
   /**
-   * The folder that workers start in now. The system resolves links when a process enters a folder, so this is the link's
-   * target at that time.
+   * The folder that workers currently start in. The system resolves links when a process enters a folder, so this is
+   * the link's target at that time.
    */
   current: string;
   readonly #link: string | null;
 
   /**
-   * @param current the folder, an absolute path
-   * @param link the symbolic link to it, an absolute path; `null` if there isn't one to follow
+   * @param current the absolute path of the folder
+   * @param link the absolute path of the symbolic link to it; `null` if there is no link to follow
    */
   constructor(current: string, link: string | null) {
     this.current = current;
@@ -47,7 +47,7 @@ export class ReleaseFolder {
       const file = findPackageJSON("ashlar", pathToFileURL(join(this.current, "app.ts")));
       return file === undefined ? PACKAGE_FOLDER : dirname(file);
     } catch {
-      // It isn't installed, which the worker's error will say.
+      // It isn't installed, which the worker's error will report.
       return PACKAGE_FOLDER;
     }
   }

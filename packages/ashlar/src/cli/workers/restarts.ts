@@ -1,20 +1,25 @@
-/** A worker that served this long was healthy, so earlier deaths don't count. In milliseconds. */
+/** A worker that has served for this long was healthy, so earlier deaths no longer count. In milliseconds. */
 const HEALTHY_MS = 10_000;
 const FIRST_PAUSE_MS = 500;
-/** The longest pause after a failed boot: the next boot is unlikely to succeed. */
+/** The longest pause after a failed boot. It is long, because the next boot is unlikely to succeed. */
 const MAX_PAUSE_MS = 30_000;
-/** The longest pause after a worker that has served: the next one probably will, too, and the pause only limits the cost of boots. */
+/**
+ * The longest pause after the death of a worker that has served. The next worker will probably serve too, so the pause
+ * only limits the cost of boots.
+ */
 const MAX_PAUSE_AFTER_SERVING_MS = 2000;
-/** The longest pause while no worker is left: connections are accepted and wait, so proxies don't try another instance. */
+/**
+ * The longest pause while no worker is left. Connections are accepted and wait, so proxies don't try another instance.
+ */
 const MAX_PAUSE_WITHOUT_ANY_MS = 1000;
 /** How many boots in a row may fail before the process gives up. */
 const MAX_FAILED_BOOTS = 5;
 
 /** How a worker ended. */
 export interface Death {
-  /** Whether it has ever taken connections. */
+  /** Whether the worker has ever taken connections. */
   readonly hasServed: boolean;
-  /** How long it took connections, in milliseconds. */
+  /** How long the worker took connections, in milliseconds. */
   readonly servedMs: number;
   /** Whether no other worker takes connections. */
   readonly isLast: boolean;

@@ -1,13 +1,13 @@
-/** How long a worker may not respond, in milliseconds. */
+/** How long a worker may go without responding, in milliseconds. */
 export const STALL_MS = 15_000;
-/** How many times it is checked within that time. */
+/** The number of checks within that time. */
 const LOOKS = 15;
 
 /**
- * Detects that an expected answer doesn't arrive, for example because a worker is frozen, or its event loop hangs.
+ * Detects that an expected response doesn't arrive, for example because a worker is frozen, or its event loop hangs.
  *
- * It counts checks instead of comparing times. While this process itself is stopped or busy, it can't receive a worker's
- * answer, so that whole time counts as one check.
+ * It counts checks instead of comparing times. While this process itself is stopped or busy, it can't receive a
+ * worker's response, so all of that time counts as one check.
  */
 export class Stall {
   readonly #ms: number;
@@ -29,7 +29,7 @@ export class Stall {
     this.#timer ??= setInterval(() => this.#look(), this.#ms / LOOKS);
   }
 
-  /** Starts the time over: an answer has arrived, and more are expected. */
+  /** Restarts the waiting time, because a response has arrived, and more are expected. */
   goesOn(): void {
     this.#looks = 0;
   }

@@ -3,17 +3,17 @@ import type { Socket } from "node:net";
 import type { FromPrimary } from "./messages.ts";
 import { Stall } from "./stall.ts";
 
-/** How many times a worker is pinged before it counts as hanging. */
+/** The number of unanswered pings after which a worker counts as hanging. */
 const PINGS = 3;
 
 /** Options of a {@link WorkerChannel}. */
 export interface WorkerChannelOptions {
-  /** How long the worker may not respond, in milliseconds. */
+  /** How long the worker may go without responding, in milliseconds. */
   readonly stallMs: number;
   /** Called once it hasn't responded for that long. */
   readonly stalled: () => void;
   /**
-   * Called with a connection whose turn it is, and how many wait behind it. The result is sent along; with `null`, the
+   * Called with the next connection, and how many wait behind it. The result is sent along. If it is `null`, the
    * connection isn't sent.
    */
   readonly messageFor: (socket: Socket, left: number) => FromPrimary | null;
@@ -28,7 +28,7 @@ export class WorkerChannel {
   readonly #worker: Worker;
   readonly #options: WorkerChannelOptions;
   readonly #stall: Stall;
-  /** The waiting connections, the next one first. */
+  /** The waiting connections, with the next one first. */
   readonly #queued: Socket[] = [];
   /** The connection that Node.js is sending; `null` if there isn't one. */
   #sending: Socket | null = null;
@@ -46,7 +46,7 @@ export class WorkerChannel {
     this.#stall = new Stall(options.stallMs, options.stalled);
   }
 
-  /** How many connections wait to be sent. */
+  /** How many connections are waiting to be sent. */
   get waiting(): number {
     return this.#queued.length + (this.#sending === null ? 0 : 1);
   }
@@ -76,7 +76,7 @@ export class WorkerChannel {
   }
 
   /**
-   * Passes the next connection to Node.js. It gets one at a time, because messages queue behind the connections that it has.
+   * Passes the next connection to Node.js. Node.js gets one at a time, because messages queue behind its connections.
    */
   #sendNext(): void {
     let socket: Socket | undefined;
@@ -91,31 +91,32 @@ export class WorkerChannel {
       return;
     }
     this.#sending = socket;
-    // Without `keepOpen`, Node.js closes its own copy only when the worker confirms, so never if the worker dies first.
+    // Without `keepOpen`, Node.js closes its own copy only when the worker confirms, which never happens if the worker
+    // dies first.
     this.#worker.send(message, socket, { keepOpen: true }, (error) => {
       if (this.#sending !== socket) return;
       this.#sending = null;
       this.#stall.goesOn();
       this.#ping();
-      // Security: a connection that was sent is never handed to another worker, which would take this worker's unread
-      // data for a request.
+      // Security: a connection that has been sent is never handed to another worker, which might interpret part of a
+      // request as a new one.
       if (error === null) socket.destroy();
       else this.#options.unsent(socket);
       this.#sendNext();
     });
   }
 
-  /** Removes waiting connections from the front of the queue, as long as a function takes them. */
+  /** Removes waiting connections from the front of the queue while a function takes them. */
   dropFirst(takes: (socket: Socket) => boolean): void {
     while (this.#queued.length > 0 && takes(this.#queued[0]!)) this.#queued.shift();
   }
 
-  /** Takes back the waiting connections, except the connection that Node.js is sending, so that other workers get them. */
+  /** Takes back the waiting connections for other workers, except the connection that Node.js is sending. */
   withdraw(): Socket[] {
     return this.#queued.splice(0);
   }
 
-  /** Called with the answer to a ping. */
+  /** Called when a ping is answered. */
   ponged(): void {
     this.#isPinged = false;
     this.#stall.goesOn();
@@ -124,8 +125,8 @@ export class WorkerChannel {
   }
 
   /**
-   * Waits until all connections have been sent, and closes those that haven't been by the time limit. Node.js doesn't send
-   * those anymore.
+   * Waits until all connections have been sent, and closes those that are left at the time limit, which Node.js won't
+   * send anymore.
    *
    * @param maxMs how long to wait, in milliseconds
    * @returns how many connections were closed

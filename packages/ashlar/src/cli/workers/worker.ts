@@ -27,7 +27,7 @@ export interface WorkerOptions {
 }
 
 /**
- * Serves an application on the connections that the primary process hands over, until told to end.
+ * Serves an application on the connections that the primary process hands over, until it is told to end.
  *
  * @param count how many workers there are
  * @throws `E_INVALID_CONFIGURATION` if the application is configured for fewer processes
@@ -64,7 +64,7 @@ class WorkerProcess {
   readonly #closed = Promise.withResolvers<void>();
   #running: Application | null = null;
   #take: (socket: Socket, acceptedAt: number) => void = (socket) => socket.destroy();
-  /** The reason that the worker ends by itself, if it does. */
+  /** Why the worker ends by itself, if it does. */
   #reason: string | null = null;
   #isClosing = false;
 
@@ -83,7 +83,7 @@ class WorkerProcess {
     cluster.worker?.once("disconnect", () => {
       cluster.worker!.exitedAfterDisconnect = true;
     });
-    // The primary process has ended, and with it the port. A shutdown that has begun continues.
+    // The primary process has ended, and has closed the port. A shutdown that is under way continues.
     process.once("disconnect", () => {
       const problem = "The process that started the workers is gone. This one finishes its requests, and ends.";
       this.#running?.logger.error(problem);

@@ -1,10 +1,11 @@
 import type { BodyPath } from "./deployment-facts.ts";
 
 /**
- * Returns nginx's blocks for routes with their own body limit, so that only these paths accept such bodies. nginx stores a body
- * on its disk before it asks the application, except for routes that stream bodies.
+ * Returns nginx's blocks for routes with their own body limit, so that only these paths accept such bodies. nginx
+ * stores a body on disk before it passes the request on, except for routes that stream bodies.
  *
- * @param upstream the name of the upstream with the instances; the one for routes that stream has the suffix `-streams`
+ * @param upstream the name of the upstream with the instances; the upstream for routes that stream has the suffix
+ * `-streams`
  */
 export function bodyLocations(paths: readonly BodyPath[], upstream: string): string {
   return paths
@@ -21,7 +22,7 @@ export function bodyLocations(paths: readonly BodyPath[], upstream: string): str
     .join("\n");
 }
 
-/** Twice a limit, as nginx reads sizes: the application itself responds to bodies that are slightly too large. */
+/** Twice a limit, in nginx's syntax, so that the application itself responds to bodies that are slightly too large. */
 export function nginxSize(bytes: number): string {
   // 0 disables nginx's limit.
   return bytes === Number.POSITIVE_INFINITY ? "0" : `${Math.ceil((2 * bytes) / 1024 ** 2)}m`;
@@ -40,6 +41,6 @@ function expressionOf(pattern: string): string {
 }
 
 function literal(segment: string): string {
-  // A quote or a backslash would also have to be escaped for nginx's own syntax.
+  // Quotes and backslashes would also have to be escaped in nginx's own syntax.
   return segment.replaceAll(/[^\w~-]/gu, (character) => (/["\\]/.test(character) ? "." : `\\${character}`));
 }

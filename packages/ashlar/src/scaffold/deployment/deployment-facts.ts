@@ -1,12 +1,12 @@
 import type { ProxyPage } from "./proxy-pages.ts";
 
-/** The path of a route with its own body limit, or whose bodies are streamed. */
+/** The path of a route that has its own body limit, or streams bodies. */
 export interface BodyPath {
   /** The route's pattern, such as `/photos/@id`, after the path of `APP_URL`. */
   readonly pattern: string;
-  /** The largest body that it accepts, in bytes; `Infinity` for any size. */
+  /** The maximum size of a body, in bytes; `Infinity` for any size. */
   readonly maxBytes: number;
-  /** Whether its handler reads bodies, or uploaded files, while they arrive. */
+  /** Whether the handler reads bodies, or uploaded files, while they arrive. */
   readonly isStreamed: boolean;
 }
 
@@ -14,29 +14,31 @@ export interface BodyPath {
 export interface DeploymentFacts {
   /** The application's display name. */
   readonly title: string;
-  /** The page that visitors see while no instance can be reached. */
+  /** The page for visitors while no instance can be reached. */
   readonly away: ProxyPage;
   /** The page for visitors who send more than any route accepts. */
   readonly tooLarge: ProxyPage;
   /** The host that visitors use. */
   readonly domain: string;
-  /** Additional hosts, such as `*.shop.example`; `null` if a function of the application decides about each host. */
+  /**
+   * Additional hosts, such as `*.shop.example`; `null` if one of the application's functions decides about each host.
+   */
   readonly hosts: readonly string[] | null;
   /** How many requests a proxy sends to an instance at once; `null` for 256 (nginx) or no limit (HAProxy). */
   readonly maxRequests: number | null;
-  /** The port of the first instance. The second one has the next. */
+  /** The port of the first instance. The second one has the next port. */
   readonly port: number;
-  /** The path that responds as long as the process handles requests; `null` if there isn't one. */
+  /** The path that responds with 200 while the process handles requests; `null` if there isn't one. */
   readonly up: string | null;
   /** The path that responds with 200 if the instance is ready for requests; `null` if there isn't one. */
   readonly ready: string | null;
-  /** How long an instance continues serving after it has been told to end, in seconds. */
+  /** How long an instance continues serving after the signal to shut down, in seconds. */
   readonly drainSeconds: number;
-  /** How long it may then take to end, in seconds. */
+  /** How long it may then take to shut down, in seconds. */
   readonly shutdownSeconds: number;
   /** The prefixes of route paths before a secret, such as a mailed link's token: `/login/device/`, `/orders/@id/`. */
   readonly secretPaths: readonly string[];
-  /** The largest body of a route that doesn't set its own limit, in bytes. */
+  /** The maximum size of a body for a route without its own limit, in bytes. */
   readonly maxBodyBytes: number;
   /**
    * The space that uploads may take in the system's folder for temporary files, in bytes; `0` if none are written there,

@@ -125,7 +125,7 @@ describe("S61 nginx, with routes that stream their bodies, or accept large ones"
       const arrived: string[] = [];
       const instance = createServer((request, response) => {
         arrived.push(`${request.url} ${request.headers["x-forwarded-proto"]}`);
-        // Before the body has come.
+        // The response arrives before the body has been sent.
         response.writeHead(403).end();
       });
       await new Promise<void>((listening) => void instance.listen(0, "127.0.0.1", listening));
@@ -142,7 +142,7 @@ describe("S61 nginx, with routes that stream their bodies, or accept large ones"
         sent.destroy();
         return response.statusCode;
       };
-      // nginx may not listen yet.
+      // nginx may not be listening yet.
       await vi.waitFor(() => begin("/up"));
       expect(await begin("/photos/1/a/b")).toBe(403);
       expect(await begin("/login")).toBe(413);
@@ -252,7 +252,7 @@ test("what isn't committed isn't in an image either, in whichever folder it is",
   const left = (await filesFor({})).get(".dockerignore")!.split("\n");
   for (const pattern of ignored.trim().split("\n")) {
     if (pattern.startsWith("!")) continue;
-    // Docker looks for a pattern at the top only, unless it says otherwise.
+    // By default, Docker matches a pattern only at the top level.
     const name = pattern
       .replace(/^database\//, "")
       .replace(/\/$/, "")

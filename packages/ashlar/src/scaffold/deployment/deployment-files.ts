@@ -9,10 +9,10 @@ import { imagePackages, nodeOf } from "./image-packages.ts";
 import { loggedPath } from "./logged-path.ts";
 import { proxyPage } from "./proxy-pages.ts";
 
-/** The kinds of files that can be written for a deployment. */
+/** The kinds of deployment files. */
 export type DeploymentKind = "docker" | "compose" | "kubernetes" | "systemd" | "nginx" | "caddy" | "haproxy";
 
-/** All of them. */
+/** All kinds of deployment files. */
 export const DEPLOYMENT_KINDS: readonly DeploymentKind[] = [
   "docker",
   "compose",
@@ -23,23 +23,26 @@ export const DEPLOYMENT_KINDS: readonly DeploymentKind[] = [
   "haproxy",
 ];
 
-/** A stub, and the path that it is written to. */
+/** A stub, and the path of the file that it becomes. */
 interface Template {
   readonly path: string;
   readonly stub: string;
   readonly values: StubValues;
 }
 
-/** How long an instance may take to end beyond its own limits, in seconds. */
+/** How much longer than its own limits an instance may take to end, in seconds. */
 const RESERVE_SECONDS = 10;
 /**
- * How many requests nginx sends to an instance at once: enough to include many that wait for other services, and so few that
- * an instance needs little time if it has to refuse them.
+ * How many requests nginx sends to an instance at once: enough even if many are waiting for other services, but few
+ * enough that an instance needs little time if it has to refuse them.
  */
 const NGINX_REQUESTS = 256;
-/** How many instances the proxies' files contain. */
+/** The number of instances in the proxies' files. */
 const INSTANCES = 2;
-/** Times of a proxy, as shares of the drain: to keep an idle connection, to skip a failed server, and between health checks. */
+/**
+ * A proxy's times, as shares of the drain time: for keeping an idle connection, for skipping a failed server, and
+ * between health checks.
+ */
 const KEPT_SHARE = 0.8;
 const LEFT_OUT_SHARE = 0.4;
 const CHECK_SHARE = 0.2;
@@ -48,7 +51,7 @@ const MAX_CHECK_SECONDS = 2;
 
 const GIBIBYTE = 1024 ** 3;
 
-/** How long a pod keeps serving while Kubernetes tells proxies that it is ending, in seconds. */
+/** How long a pod keeps serving while Kubernetes notifies proxies that it is ending, in seconds. */
 const PRE_STOP_SECONDS = 5;
 const MAX_PODS = 6;
 
@@ -59,7 +62,7 @@ const IN_COMPOSE = ["172.30.0.11", "172.30.0.12"] as const;
  * Renders the deployment files.
  *
  * @param root the application's folder
- * @param kinds which files; `compose` includes those of `docker`, because it builds the image
+ * @param kinds the kinds of files; `compose` includes those of `docker`, because it builds the image
  */
 export async function deploymentFiles(
   root: string,
@@ -101,7 +104,8 @@ async function templatesFor(
     docker: [
       { path: "Dockerfile", stub: "Dockerfile", values: { ...values, ...image } },
       {
-        // A workspace's image is built in its root. Docker first looks for an ignore file next to the Dockerfile.
+        // A workspace's image is built in the workspace's root. Docker first looks for an ignore file next to the
+        // Dockerfile.
         path: image.workspace === true ? "Dockerfile.dockerignore" : ".dockerignore",
         stub: "dockerignore",
         values: { ...values, ...image },
@@ -194,7 +198,7 @@ async function imageValues(root: string, { dialect }: DeploymentFacts): Promise<
     node: node ?? currentNode(),
     workspace: workspace !== null,
     folder,
-    // From the application's folder to the workspace's root.
+    // The relative path from the application's folder to the workspace's root.
     toRoot: folder === "" ? "." : folder.replaceAll(/[^/]+/g, ".."),
     packageManifests: folders.map((one) => copying(`${one}/package.json`, `${one}/`)).join("\n"),
     packageFolders: needed.map((one) => copying(one, `${one}/`)).join("\n"),
@@ -208,7 +212,7 @@ async function imageValues(root: string, { dialect }: DeploymentFacts): Promise<
   };
 }
 
-/** A COPY instruction, in the JSON form if the path contains spaces. */
+/** A COPY instruction. It is in JSON form if the path contains spaces. */
 function copying(from: string, to: string): string {
   return /\s/.test(from) ? `COPY ${JSON.stringify([from, `./${to}`])}` : `COPY ${from} ./${to}`;
 }
@@ -235,8 +239,8 @@ function serviceValues({ dialect, connection, redis, uploadBytes }: DeploymentFa
 }
 
 /**
- * The command that requests a path, as JSON that is also valid in Compose files, so without a dollar sign. Debian's images have
- * bash and grep, but neither curl nor wget.
+ * The command that requests a path, as JSON without dollar signs, to be valid in Compose files too. Debian's images
+ * have bash and grep, but neither curl nor wget.
  */
 function healthCheck(port: number, path: string): string {
   const asked = `GET ${path} HTTP/1.1\\r\\nHost: 127.0.0.1\\r\\nConnection: close\\r\\n\\r\\n`;

@@ -40,7 +40,7 @@ test("the version and the package manager come from package.json", async () => {
     manifests: ["package.json", "pnpm-lock.yaml"],
     installManager: "npm install --global --allow-scripts=pnpm pnpm@10.4.1",
   });
-  // It names another one than the only lock file.
+  // It names a different package manager than the only lock file.
   expect(await imagePackages(folder({ "bun.lock": "" }, manifest))).toMatchObject({
     installManager: "npm install --global --allow-scripts=bun bun",
   });

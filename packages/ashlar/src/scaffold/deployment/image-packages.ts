@@ -56,8 +56,8 @@ function quoted(word: string): string {
 }
 
 /**
- * Returns how an application's packages are installed in an image: with the package manager that its lock file belongs to, in
- * the version that `packageManager` in `package.json` names. In a workspace, both files are those of its root.
+ * Returns how an application's packages are installed in an image: with the package manager of its lock file, in the
+ * version given in `packageManager` in `package.json`. In a workspace, both files are those in its root.
  *
  * @param folder the application's folder
  */
@@ -85,7 +85,7 @@ export async function imagePackages(folder: string): Promise<ImagePackages> {
 }
 
 /**
- * The package manager of an application, and its lock file, which may be missing.
+ * An application's package manager, and its lock file, which may be missing.
  *
  * @param root the folder with the lock file
  * @param named the package manager in `package.json`, if there is one
@@ -102,8 +102,8 @@ async function managerIn(
 }
 
 /**
- * Yarn 1 and its successors have different packages and commands. Some Node.js images contain Yarn 1, and npm only replaces it
- * with --force.
+ * Yarn 1 and later versions have different packages and commands. Some Node.js images contain Yarn 1, and npm only
+ * replaces it with --force.
  *
  * @param at the version, in the form that npm expects after a package's name; empty for any version
  */

@@ -1,4 +1,4 @@
-// `make:deploy --max-requests`: what a proxy does with requests beyond those that an instance gets at once.
+// `make:deploy --max-requests`: how a proxy handles more requests than an instance gets at once.
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text as textOf } from "node:stream/consumers";
@@ -25,7 +25,7 @@ async function configuration(
   return file!.text;
 }
 
-/** An instance that responds to some paths only when it is told to. The other one doesn't run. */
+/** An instance that responds to some paths only when the test tells it to. The other instance doesn't run. */
 async function holding(): Promise<{ port: number; held: ServerResponse[] }> {
   const held: ServerResponse[] = [];
   const server = createServer(({ url }, response) => {
@@ -45,7 +45,7 @@ for (const name of ["nginx", "haproxy"] as const) {
     test(`${name} refuses excess requests with a page, and continues when there is capacity again`, async () => {
       const { port, held } = await holding();
       const { secure } = await startProxy(name, await configuration(name, port, 2));
-      // It may not listen yet.
+      // The proxy may not be listening yet.
       await expect.poll(() => askProxy(secure, "/").then(textOf).catch(String)).toBe("done");
       const first = [askProxy(secure, "/held"), askProxy(secure, "/held")];
       await expect.poll(() => held.length).toBe(2);

@@ -3,7 +3,7 @@ import { loggedPath } from "./logged-path.ts";
 
 const TOKEN = "Zm9vYmFyYmF6cXV4Zm9vYmFyYmF6cXV4";
 
-/** What is shown of a target. */
+/** The logged part of a request target. */
 function shown(target: string, secretPaths: readonly string[] = []): string {
   return target.replace(new RegExp(loggedPath(secretPaths)), "$1");
 }

@@ -1,15 +1,16 @@
 /**
- * A segment that may be logged: a word that could be part of a route, or a number. It is too short for a token, and has no
- * capital letters or escapes, which tokens have.
+ * A segment that may be logged: a word that could be part of a route, or a number. It is too short for a token, and
+ * contains no capital letters or escapes, unlike tokens.
  */
 const WORD = "(?:[a-z._-]{1,24}|[a-z0-9._-]{1,12})";
 const IS_WORD = new RegExp(`^${WORD}$`);
 const IS_PARAMETER = /^[@?]/;
 
 /**
- * Returns the expression whose first group is the loggable part of a path, or of a path with its query: the part before
- * the query, and before the first segment that could be a secret. It describes harmless paths rather than paths with secrets, so
- * that mistyped links, and links to routes that the author adds later, aren't logged either.
+ * Returns an expression whose first group captures the part of a path, or of a path with a query, that may be logged:
+ * the part before the query, and before the first segment that could be a secret. It matches harmless paths instead of
+ * paths with secrets, so that secrets in mistyped links, and in links to routes that the author adds later, aren't
+ * logged either.
  *
  * nginx and HAProxy (PCRE) and Caddy (RE2) use it, so it has no lookarounds.
  *

@@ -3,7 +3,7 @@ import type { DeploymentFacts } from "./deployment-facts.ts";
 import { type DeploymentKind, deployedName } from "./deployment-files.ts";
 import { imagePackages } from "./image-packages.ts";
 
-/** The packages that database connections need. */
+/** The packages needed for database connections. */
 const DRIVERS: Readonly<Record<string, string>> = { postgres: "pg", mariadb: "mysql2" };
 
 /**
@@ -82,7 +82,7 @@ async function imageSteps(root: string): Promise<string[]> {
   return steps;
 }
 
-/** The application's missing settings for its services. */
+/** The settings that the application lacks for its services. */
 async function packageSteps(root: string, { dialect, redis }: DeploymentFacts): Promise<string[]> {
   const { dependencies = {} } = JSON.parse((await readIfThere(root, "package.json")) ?? "{}") as {
     readonly dependencies?: Readonly<Record<string, string>>;

@@ -6,16 +6,16 @@ import type { Installation, PlannedFile } from "../install/install.ts";
 import type { DeploymentFacts } from "./deployment-facts.ts";
 import { DEPLOYMENT_KINDS, type DeploymentKind, deploymentFiles } from "./deployment-files.ts";
 
-/** The kinds of deployment files that are possible for an application. */
+/** The kinds of deployment files that an application can have. */
 export function possibleKinds({ dialect }: DeploymentFacts): readonly DeploymentKind[] {
   return DEPLOYMENT_KINDS.filter((kind) => kind !== "kubernetes" || dialect !== "sqlite");
 }
 
 /**
- * Plans the deployment files without writing them. Files that are already in place are left out.
+ * Plans the deployment files without writing them. Omits files that are already in place.
  *
  * @param root the application's folder
- * @throws `E_COMMAND` if there is no application in it, or it can't be deployed in this way
+ * @throws `E_COMMAND` if there is no application in the folder, or it can't be deployed in this way
  */
 export async function planDeployment(
   root: string,

@@ -1,4 +1,4 @@
-// What visitors see of the proxies themselves, with the configurations that `ashlar make:deploy` writes.
+// The pages that the proxies themselves send to visitors, with the configurations from `ashlar make:deploy`.
 import type { IncomingMessage } from "node:http";
 import { text as textOf } from "node:stream/consumers";
 import { expect, test } from "vitest";
@@ -10,7 +10,7 @@ import { folderWith } from "../../../test/support/temporary-folder.ts";
 import { deploymentFiles } from "./deployment-files.ts";
 import { type ProxyPage, proxyPage } from "./proxy-pages.ts";
 
-/** Everything that one of the proxies gives a special meaning. */
+/** All characters that have a special meaning in one of the proxies. */
 const NASTY = "\"Wait\" 'a' `moment` $host ${host} {http.request.uri} %[src] \\n <b> & خطأ\nagain";
 const AWAY: ProxyPage = { language: "ar", heading: "Away", text: NASTY, again: NASTY };
 const TOO_LARGE: ProxyPage = { language: "en", heading: "Too much", text: NASTY, again: null };
@@ -26,7 +26,7 @@ async function configuration(name: ProxyName): Promise<string> {
 
 const ask = (port: number, length = 0): Promise<IncomingMessage> => askProxy(port, "/orders", length);
 
-/** What a browser shows of a page: its text, with the entities that it has read. */
+/** The text that a browser shows for a page, with decoded entities. */
 const shown = (html: string): string =>
   html.replaceAll(/<[^>]*>/g, "|").replaceAll(/&(?:#(\d+)|lt|gt|amp|quot|#39);/g, (entity, code?: string) => {
     const named: Readonly<Record<string, string>> = { "&lt;": "<", "&gt;": ">", "&amp;": "&", "&quot;": '"' };
@@ -37,7 +37,7 @@ for (const name of ["nginx", "haproxy", "caddy"] as const) {
   withProgram(name, () => {
     test(`${name} shows a page of the site while no instance can be reached`, async () => {
       const { secure } = await startProxy(name, await configuration(name));
-      // It may not listen yet.
+      // The proxy may not be listening yet.
       await expect.poll(() => ask(secure).then(({ statusCode }) => statusCode, String)).toBe(503);
       const response = await ask(secure);
       expect(response.headers).toMatchObject({

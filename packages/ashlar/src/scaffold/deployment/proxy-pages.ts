@@ -7,7 +7,7 @@ export interface ProxyPage {
   readonly language: string;
   readonly heading: string;
   readonly text: string;
-  /** The text of a link to the requested page; `null` if trying again wouldn't help. */
+  /** The text of a link to the requested page; `null` if retrying wouldn't help. */
   readonly again: string | null;
 }
 
@@ -15,7 +15,10 @@ const STYLE = "max-width:36rem;margin:20vh auto;padding:0 2rem;font:1.0625rem/1.
 /** Characters with a special meaning in some proxy's strings: the end, a variable, a placeholder, an escape. */
 const SPECIAL = /["\\$`{}%]|[\r\n]+/g;
 
-/** Returns a page as one line that can be put in double quotes in a proxy's configuration, and in backticks in Caddy's. */
+/**
+ * Returns a page as a single line, which can be put in double quotes in a proxy's configuration, and in backticks in
+ * Caddy's.
+ */
 export function proxyPage({ language, heading, text, again }: ProxyPage): string {
   const title = inString(heading);
   const link = again === null ? "" : `<p><a href=''>${inString(again)}</a></p>`;

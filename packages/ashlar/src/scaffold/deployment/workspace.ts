@@ -2,17 +2,17 @@ import { glob } from "node:fs/promises";
 import { dirname, join, matchesGlob, relative } from "node:path";
 import { readIfThere } from "../files/existing-files.ts";
 
-/** A package manager's workspace that an application belongs to. */
+/** The package manager's workspace that an application belongs to. */
 export interface Workspace {
-  /** Its root: the folder with its lock file. */
+  /** The workspace's root, which is the folder with its lock file. */
   readonly root: string;
-  /** The application's folder in it: `apps/shop`. */
+  /** The application's folder in the workspace: `apps/shop`. */
   readonly folder: string;
-  /** The application's package name; its folder if it doesn't have one. */
+  /** The application's package name, or else its folder. */
   readonly name: string;
   /** The folders of all packages, sorted. */
   readonly folders: readonly string[];
-  /** The folders that the application runs with: its own, and those of the packages that it depends on. */
+  /** The folders that the application needs: its own, and those of the packages that it depends on. */
   readonly needed: readonly string[];
 }
 
@@ -72,7 +72,7 @@ function isListed(folder: string, patterns: readonly string[]): boolean {
   return last !== undefined && !last.startsWith("!");
 }
 
-/** The patterns of the packages of a workspace's root; empty if the folder isn't one. */
+/** The patterns for packages in a workspace's root; empty if the folder isn't one. */
 async function patternsIn(folder: string): Promise<readonly string[]> {
   const { workspaces = [] } = await manifestIn(folder);
   const own = "packages" in workspaces ? (workspaces.packages ?? []) : (workspaces as readonly string[]);
@@ -84,7 +84,7 @@ async function manifestIn(folder: string): Promise<Manifest> {
   return JSON.parse((await readIfThere(folder, "package.json")) ?? "{}") as Manifest;
 }
 
-/** The list `packages` of `pnpm-workspace.yaml`, in either form that YAML has for lists of texts. */
+/** The list `packages` of `pnpm-workspace.yaml`, in either of YAML's forms for lists of strings. */
 function packagesOf(text: string): string[] {
   const lines = text.replaceAll(/^[ \t]*#.*$|[ \t]#.*$/gm, "");
   const [, list = ""] =

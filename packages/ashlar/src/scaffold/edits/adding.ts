@@ -25,7 +25,7 @@ export function adding({ imports, to: [variable, ...keys], text }: StepAddition)
   };
 }
 
-/** The list or the object that keys lead to, from a variable, or from a property of a class. */
+/** The list or the object at a path of keys that starts at a variable, or at a property of a class. */
 function placeIn(code: Code, name: string, keys: readonly string[]): Node | null {
   const variable = initialValueOf(code, name);
   const [property = "", ...others] = keys;
@@ -48,7 +48,7 @@ function propertyValue(object: ObjectExpression, key: string): Node | null {
   return property && bare(property.value);
 }
 
-/** The lines of a step, without imports that a file has. */
+/** A step's lines, without imports that the file already has. */
 export function missingLines(code: Code, lines: readonly string[]): readonly string[] {
   const known = new Set([...importsOf(code).values()].map(({ name, from }) => `import { ${name} } from "${from}";`));
   return lines.filter((line) => !known.has(line));

@@ -14,7 +14,7 @@ export function creationIn(code: Code): CallExpression | null {
   return calls.length === 1 ? calls[0]! : null;
 }
 
-/** The object with an application's options; `null` if it isn't in this file. */
+/** The object literal with the application's options; `null` if it isn't in this file. */
 export function optionsOf(code: Code, { arguments: [options] }: CallExpression): ObjectExpression | null {
   if (options === undefined) return null;
   const value = bare(options);
@@ -22,7 +22,7 @@ export function optionsOf(code: Code, { arguments: [options] }: CallExpression):
   return object?.type === "ObjectExpression" ? object : null;
 }
 
-/** Adds options to the start of those in the call of `createApplication`. */
+/** Adds options at the start of those in the call of `createApplication`. */
 export function creatingWith(properties: readonly string[]): Edit {
   return (code) => {
     const call = creationIn(code);
@@ -36,7 +36,7 @@ export function creatingWith(properties: readonly string[]): Edit {
   };
 }
 
-/** Makes the application the default export. This replaces `….listen(…)` if it is a separate statement. */
+/** Makes the application the default export. Replaces `….listen(…)` if it is a separate statement. */
 export const exportingApplication: Edit = (code) => {
   const call = creationIn(code);
   const found = code.program.body.find((one) => call && one.start! <= call.start! && one.end! >= call.end!);

@@ -7,11 +7,11 @@ export interface Range {
   readonly end: number;
 }
 
-/** Text to add at a place. Its line endings become the file's. */
+/** Text to insert at a place. Its line endings are changed to the file's. */
 export interface Insertion {
   readonly at: number;
   readonly text: string;
-  /** The end of the replaced text; default: nothing is replaced. */
+  /** The end of the text to replace; default: nothing is replaced. */
   readonly until?: number;
 }
 
@@ -20,12 +20,12 @@ type Parse = typeof parse;
 /** Parsed files, by their language and text: commands that install or upgrade parse most files several times. */
 const PARSED = new Map<string, Code>();
 
-/** How many parsed files are kept. */
+/** The number of parsed files that are kept. */
 const MOST_PARSED = 200;
 
 /**
- * An application's file, with its syntax tree. Changes are only insertions and replacements at places in the text, so that
- * everything else stays exactly as its author wrote it.
+ * An application's file, with its syntax tree. Changes are only insertions and replacements in the text, so everything
+ * else stays exactly as its author wrote it.
  */
 export class Code {
   readonly text: string;
@@ -77,7 +77,7 @@ export class Code {
   with(...insertions: readonly Insertion[]): Code {
     const end = this.text.includes("\r\n") ? "\r\n" : "\n";
     let text = this.text;
-    // From the end, so that earlier places stay valid. Of two insertions at the same place, the first one comes first.
+    // Starts from the end, so that earlier positions stay valid. Two insertions at the same position stay in order.
     const fromEnd = insertions.toReversed().toSorted((one, other) => other.at - one.at);
     for (const { at, text: added, until = at } of fromEnd) {
       text = text.slice(0, at) + added.replaceAll("\n", end) + text.slice(until);
@@ -85,16 +85,13 @@ export class Code {
     return Code.#parsed(text, this.#path, this.#parse);
   }
 
-  /**
-   * The end of a comma that follows a place, if nothing but space and comments is between them; `null` if there isn't
-   * one.
-   */
+  /** The end of a comma that follows a position, with only space and comments in between; `null` if there isn't one. */
   commaAfter(place: number): number | null {
     const next = this.#tokens.find(({ start }) => start >= place);
     return next !== undefined && this.text.slice(next.start, next.end) === "," ? next.end : null;
   }
 
-  /** Reports whether only space and whole comments are between two places. */
+  /** Reports whether there are only space and complete comments between two positions. */
   isBare({ start, end }: Range): boolean {
     return !this.#tokens.some((token) => token.start < end && token.end > start) && !this.#cutsComment(end);
   }
@@ -104,14 +101,14 @@ export class Code {
     return before !== -1 && this.text.indexOf("*/", before) + 2 > place;
   }
 
-  /** The end of the line of a place, before its line end. */
+  /** The end of the line that contains a position, before the line break. */
   lineEnd(place: number): number {
     const end = this.text.indexOf("\n", place);
     if (end === -1) return this.text.length;
     return this.text[end - 1] === "\r" && end > place ? end - 1 : end;
   }
 
-  /** The indentation of the line of a place. */
+  /** The indentation of the line that contains a position. */
   indentAt(place: number): string {
     return /^[ \t]*/.exec(this.text.slice(this.text.lastIndexOf("\n", place - 1) + 1))![0];
   }
@@ -121,7 +118,7 @@ export class Code {
     return /^(?: {1,8}|\t)(?=[^\s*])/m.exec(this.text)?.[0] ?? "  ";
   }
 
-  /** Whether a line break is in a range. */
+  /** Whether a range contains a line break. */
   breaksIn({ start, end }: Range): boolean {
     return this.text.slice(start, end).includes("\n");
   }
@@ -131,7 +128,7 @@ export class Code {
     return this.#path.endsWith(".ts");
   }
 
-  /** A text as a literal, in the file's quotes. */
+  /** A text as a string literal, with the file's kind of quotes. */
   quote(text: string): string {
     const [quote = '"'] = /["'](?=[^"'\n]*["'];?[ \t]*\r?$)/m.exec(this.text) ?? [];
     return `${quote}${text}${quote}`;
@@ -143,18 +140,18 @@ export class Code {
     return ends.length > 0 && ends.every(({ end }) => this.text[end! - 1] !== ";") ? "" : ";";
   }
 
-  /** The text of a node. */
+  /** A node's text. */
   textOf(node: Node): string {
     return this.text.slice(node.start!, node.end!);
   }
 }
 
-/** The range of a node. */
+/** A node's range. */
 export function rangeOf(node: Node): Range {
   return { start: node.start!, end: node.end! };
 }
 
-/** The declaration that a statement exports, or the statement itself. */
+/** The declaration exported by a statement, or the statement itself. */
 export function declarationOf(statement: Statement): Node {
   const isExport = statement.type === "ExportNamedDeclaration" || statement.type === "ExportDefaultDeclaration";
   return (isExport ? statement.declaration : null) ?? statement;
@@ -166,7 +163,7 @@ export function bare(node: Node): Node {
   return wrappers.includes(node.type) ? bare((node as unknown as { expression: Node }).expression) : node;
 }
 
-/** Every node in a tree, from the outside in. */
+/** All nodes in a tree, parents before children. */
 export function* nodesIn(node: Node): Generator<Node> {
   yield node;
   for (const [key, value] of Object.entries(node)) {

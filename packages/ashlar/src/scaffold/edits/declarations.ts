@@ -10,7 +10,7 @@ import type {
 import { bare, type Code, declarationOf, rangeOf } from "./code.ts";
 import { withItem } from "./lists.ts";
 
-/** The value of a variable that is declared at the top of a file; `null` if there isn't one. */
+/** The value of a variable declared at the top level of a file; `null` if there isn't one. */
 export function initialValueOf(code: Code, name: string): Node | null {
   for (const statement of code.program.body) {
     const declaration = declarationOf(statement);
@@ -22,18 +22,18 @@ export function initialValueOf(code: Code, name: string): Node | null {
   return null;
 }
 
-/** The classes that are declared at the top of a file. */
+/** The classes declared at the top level of a file. */
 export function classesOf(code: Code): ClassDeclaration[] {
   return code.program.body.map(declarationOf).filter((one) => one.type === "ClassDeclaration");
 }
 
-/** The property of an object by its key; `null` if there isn't one. */
+/** Returns an object's property with a key; `null` if there isn't one. */
 export function propertyOf(object: ObjectExpression, key: string): ObjectProperty | null {
   for (const one of object.properties) if (one.type === "ObjectProperty" && keyOf(one) === key) return one;
   return null;
 }
 
-/** The member of a class by its name; `null` if there isn't one. */
+/** Returns a class's member with a name; `null` if there isn't one. */
 export function memberOf(declaration: ClassDeclaration, name: string): ClassMethod | ClassProperty | null {
   for (const one of declaration.body.body) {
     const isNamed = one.type === "ClassMethod" || one.type === "ClassProperty";
@@ -78,7 +78,7 @@ export function withStatements(code: Code, { body }: ClassMethod, statements: re
   return withLast(code, last, rangeOf(body), text, "");
 }
 
-/** Adds lines to a block: after its last node, and the comment on the same line, or as its only lines. */
+/** Adds lines to the end of a block: after its last node and the comment on the same line, or as its only lines. */
 function withLast(
   code: Code,
   last: Node | null,

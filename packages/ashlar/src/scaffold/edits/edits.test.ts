@@ -8,7 +8,7 @@ import { mixing } from "./user-model-edits.ts";
 const ORDER = ["First", "Second", "Third"];
 const second = inList("LIST", "Second", "pkg", ORDER);
 
-/** The text after an edit, which is made once: a second time, nothing changes. `null` if it isn't made. */
+/** The text after an edit; `null` if the edit can't be made. Making it a second time must change nothing. */
 async function after(edit: Edit, text: string, path = "file.ts"): Promise<string | null> {
   const code = edit(await Code.of(text, path));
   if (code !== null) expect(edit(await Code.of(code.text, path))?.text).toBe(code.text);

@@ -3,8 +3,8 @@ import { initialValueOf, propertyOf, withElement, withProperty } from "./declara
 import { importsOf, isUsed, nameOf, usesImport, withImport, withNew } from "./imports.ts";
 
 /**
- * Changes a file's code. Returns the code unchanged if it already has the change, and `null` if the edit doesn't recognize the
- * code's shape, so that the author makes the change by hand.
+ * Changes a file's code. Returns the code unchanged if it already has the change, and `null` if the edit doesn't
+ * recognize the code's structure; then the author has to make the change by hand.
  */
 export type Edit = (code: Code) => Code | null;
 
@@ -16,11 +16,11 @@ export function all(...edits: readonly Edit[]): Edit {
 /**
  * Adds a class to a list of classes, such as `PROVIDERS`.
  *
- * @param order the names of classes in the order that they should be listed in
+ * @param order the names of classes, in the order in which they should be listed
  */
 export function inList(list: string, name: string, from: string, order: readonly string[]): Edit {
   return (code) => {
-    // The list has it already, or the author adds it in some other way.
+    // The list already has it, or the author adds it in some other way.
     if (usesImport(code, name)) return code;
     const array = initialValueOf(code, list);
     if (array?.type !== "ArrayExpression") return null;

@@ -35,7 +35,7 @@ export function withImport(code: Code, name: string, from: string): WithImport |
   return { code: code.with({ at: topOf(code), text: `${line}\n\n` }), local: name };
 }
 
-/** Imports a value by name, and then makes a change that uses it. */
+/** Makes a change that uses a value, after importing the value by name. */
 export function withNew(
   code: Code,
   name: string,
@@ -46,7 +46,7 @@ export function withNew(
   return made && use(made.code, made.local);
 }
 
-/** The name that an identifier was exported with, or its own name if it isn't imported; `null` for other nodes. */
+/** The name under which an identifier was exported, or its own name if it isn't imported; `null` for other nodes. */
 export function nameOf(node: Node | null, imports: ReadonlyMap<string, Imported>): string | null {
   const value = node && bare(node);
   return value?.type === "Identifier" ? (imports.get(value.name)?.name ?? value.name) : null;
@@ -121,7 +121,7 @@ function joinedBy(code: Code, { specifiers, source, start }: ImportDeclaration, 
   return withItem(code, list, after === -1 ? names.length : after, name);
 }
 
-/** The place for the first import: after a `#!` line, and after a comment about the file. */
+/** The place for the first import, after a `#!` line and a comment about the file. */
 function topOf({ text }: Code): number {
   const [head] = /^\uFEFF?(?:#!.*\r?\n)?(?:(?:\/\/.*\r?\n)+\r?\n|\/\*(?!\*\/)[\s\S]*?\*\/\r?\n\r?\n)?/.exec(text)!;
   return head.length;

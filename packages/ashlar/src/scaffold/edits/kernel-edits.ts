@@ -81,8 +81,8 @@ function withStack(code: Code, key: string, locals: string): Code | null {
 }
 
 /**
- * Binds container keys in the kernel's `registerRoutes()`. If the first key is already bound, nothing is added, because the
- * author has decided about the others: an API without a bound prefix, for example, has no prefix.
+ * Binds container keys in the kernel's `registerRoutes()`. If the first key is already bound, nothing is added, because
+ * the author may have left out the others on purpose. An API without a bound prefix, for example, has no prefix.
  *
  * @param isSame whether the first key must be bound to this value
  */
@@ -132,7 +132,7 @@ function arrayOf(member: Node): ArrayExpression | null {
   return value.type === "ArrayExpression" ? value : null;
 }
 
-/** The values by the keys that they are bound to, by calls of `….bind(key, value)` in a method. */
+/** The values bound by calls of `….bind(key, value)` in a method, by key. */
 function bindingsIn(method: Node): Map<string, Node | undefined> {
   const bound = new Map<string, Node | undefined>();
   for (const node of nodesIn(method)) {

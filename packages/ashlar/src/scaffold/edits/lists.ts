@@ -2,16 +2,16 @@ import type { Code, Insertion, Range } from "./code.ts";
 
 /** Items between brackets, separated by commas. */
 export interface CommaList {
-  /** The place after the opening bracket. */
+  /** The position after the opening bracket. */
   readonly open: number;
-  /** The place of the closing bracket. */
+  /** The position of the closing bracket. */
   readonly close: number;
   readonly items: readonly Range[];
-  /** Whether a list on one line has space inside of its brackets. */
+  /** Whether a list on a single line has spaces inside its brackets. */
   readonly isSpaced: boolean;
 }
 
-/** Adds an item before the one at an index, or at the end, in the style of the others. */
+/** Adds an item at an index, or at the end, in the style of the other items. */
 export function withItem(code: Code, list: CommaList, index: number, item: string): Code {
   return code.with(...insertionsOf(code, list, index, item));
 }

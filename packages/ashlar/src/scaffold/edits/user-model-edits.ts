@@ -31,7 +31,10 @@ export function mixing(name: string, from: string): Edit {
   };
 }
 
-/** Adds `override` to a static property of the user model, if there is one: TypeScript requires it if a mixin has that property, too. */
+/**
+ * Adds `override` to a static property of the user model, if there is one. TypeScript requires it if a mixin has that
+ * property too.
+ */
 export function overriding(name: string): Edit {
   return (code) => {
     const property = userOf(code)?.body.body.find(
@@ -42,13 +45,15 @@ export function overriding(name: string): Edit {
   };
 }
 
-/** The parts that the user model is composed of, as written, beginning with `Model`. */
+/** The classes and mixins that the user model is composed of, as written, beginning with `Model`. */
 export interface Composition {
   readonly className: string;
   readonly parts: readonly string[];
 }
 
-/** Returns the parts that the user model is composed of; `null` if the code's shape isn't recognized. */
+/**
+ * Returns the classes and mixins that the user model is composed of; `null` if the code's structure isn't recognized.
+ */
 export function compositionOf(code: Code): Composition | null {
   const user = userOf(code);
   if (!user?.id) return null;
@@ -57,7 +62,7 @@ export function compositionOf(code: Code): Composition | null {
   return { className: user.id.name, parts: parts.map((one) => code.textOf(one)) };
 }
 
-/** The user model: `User`, or else the only class that extends `Model`, or a composition that begins with `Model`. */
+/** The user model: `User`, or else the only class that extends `Model` or a composition beginning with `Model`. */
 function userOf(code: Code): ClassDeclaration | null {
   const imports = importsOf(code);
   const isModel = ({ superClass }: ClassDeclaration): boolean => {

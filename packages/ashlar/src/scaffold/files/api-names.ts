@@ -1,12 +1,12 @@
-/** The names in an API that the application's author may choose. */
+/** The names in an API that the application's author can choose. */
 export interface ApiNames {
-  /** The table of the users that tokens belong to. */
+  /** The table with the users that tokens belong to. */
   readonly table: string;
   /** The column with the digest of a user's token; `null` if there isn't one because users have several tokens. */
   readonly tokenColumn: string | null;
   /** The column with the access epoch. */
   readonly epochColumn: string;
-  /** The module with the routes, as the kernel names it: `routes/api`. */
+  /** The module with the routes, as named in the kernel: `routes/api`. */
   readonly location: string;
   /** The prefix of these routes' paths; may be empty. */
   readonly prefix: string;
@@ -32,7 +32,7 @@ export function routesFileOf({ location }: ApiNames): string {
   return /\.[jt]s$/.test(location) ? location : `${location}.ts`;
 }
 
-/** The names, as values to fill stubs with. */
+/** The names, as values for stubs. */
 export function nameValues(names: ApiNames): Readonly<Record<string, string>> {
   const { prefix, authPath, reauthPath, table, epochColumn, tokenColumn } = names;
   return {

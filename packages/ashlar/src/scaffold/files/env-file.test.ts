@@ -157,7 +157,7 @@ test("a stale lock is reported at once, and left for the user to remove", async 
     code: "E_COMMAND",
     message: expect.stringContaining(`process ${pid} has locked it`),
   });
-  // Exactly one of the hundreds of attempts.
+  // Exactly one of the hundreds of attempts succeeds.
   expect(looked.mock.calls).toEqual([[pid, 0]]);
   expect([await readFile(path, "utf8"), await readFile(`${path}.lock`, "utf8")]).toEqual(["KEY=\n", String(pid)]);
 });
@@ -165,7 +165,7 @@ test("a stale lock is reported at once, and left for the user to remove", async 
 test("a lock held by another user's process is waited for, like that of any running process", async () => {
   const path = await envFile("KEY=\n");
   await writeFile(`${path}.lock`, "4242");
-  // What the system reports for another user's process. Root gets the same result as for its own.
+  // The system's error for another user's process. Root gets the same result as for its own processes.
   const looked = vi.spyOn(process, "kill").mockImplementation(() => {
     throw Object.assign(new Error("kill EPERM"), { code: "EPERM" });
   });
@@ -183,7 +183,7 @@ test("S12 a value that another process has written in the meantime is kept", asy
   onTestFinished(() => looked.mockRestore());
   const { filling } = await withEnvFile(path, async () => {
     const filling = setMissingVariables(path, { KEY: "mine", OTHER: "mine" });
-    // Wait until it has found the lock.
+    // Wait until the process has found the lock.
     while (looked.mock.calls.length === 0) await turn();
     await replaceEnvFile(path, "KEY=theirs\n");
     return { filling };

@@ -12,8 +12,7 @@ const MARK = Buffer.from("\uFEFF");
 
 /**
  * Replaces a `.env` file in one step. Readers find either the old text or the new one, even if the machine crashes in
- * between. The byte order mark, owner and group are kept. Security: if others could read the file, only its owner can
- * afterwards.
+ * between. The byte order mark, owner and group are kept. Security: afterwards, only the owner can read the file.
  */
 export async function replaceEnvFile(path: string, text: string): Promise<void> {
   const before = await orNull(readFile(path));
@@ -22,7 +21,7 @@ export async function replaceEnvFile(path: string, text: string): Promise<void> 
 
 /**
  * Runs a function that reads and replaces a `.env` file, while holding a lock on it. Without the lock, one process
- * could overwrite a key that another has just written, and that is already in use.
+ * could overwrite a key that another process has just written and already uses.
  *
  * @throws `E_COMMAND` if another process holds the lock for too long, or exited without releasing it
  */
@@ -30,7 +29,7 @@ export async function withEnvFile<T>(path: string, task: () => Promise<T>): Prom
   const lock = `${path}.lock`;
   for (let attempt = 0; !(await tookLock(lock)); attempt++) {
     const holder = Number(await orNull(readFile(lock, "utf8")));
-    // Unknown: released in the meantime, or not written yet.
+    // The owner is unknown, because the lock was released in the meantime, or isn't written yet.
     const isKnown = Number.isSafeInteger(holder) && holder > 0;
     if (attempt === LOCK_ATTEMPTS || (isKnown && !isAlive(holder))) {
       const problem = `${path} was not changed: process ${isKnown ? holder : "unknown"} has locked it.`;
@@ -68,11 +67,11 @@ function isAlive(pid: number): boolean {
 }
 
 /**
- * Returns the text of a `.env` file with variables set: each on its existing line, otherwise on a new line at the end.
+ * Returns the text of a `.env` file with variables set, each on its existing line, or else on a new line at the end.
  * All other lines and the line endings stay unchanged, and so do `export` and a comment on the line.
  *
- * @returns `null` if parsing the text would not give these values: a name that is set twice, a multi-line value, or one
- * that needs quotes
+ * @returns `null` if parsing the text would not result in these values, because a name is set twice, a value has
+ * several lines, or a value needs quotes
  */
 export function withVariables(text: string, values: Readonly<Record<string, string>>): string | null {
   const present = variablesOf(text);
@@ -93,7 +92,9 @@ function lineOf(name: string): RegExp {
   return new RegExp(`^([ \\t]*(?:export[ \\t]+)?)${exact}[ \\t]*=[ \\t]*?${value}([ \\t]*#.*|[ \\t]*)$`, "m");
 }
 
-/** Parses the text of a `.env` file. Node 26 reads `export NAME=` without a value as a variable named `export NAME`. */
+/**
+ * Parses the text of a `.env` file. Node 26 parses `export NAME=` without a value as a variable named `export NAME`.
+ */
 export function variablesOf(text: string): NodeJS.Dict<string> {
   return { ...parseEnv(text.replace(/^([ \t]*)export[ \t]+/gm, "$1")) };
 }
@@ -110,11 +111,11 @@ function withVariable(text: string, name: string, value: string): string {
 }
 
 /**
- * Sets those of the variables that a `.env` file has no value for. Fills in a line `NAME=` if there is one, or else
- * appends a line. All other lines stay unchanged.
+ * Sets the variables for which a `.env` file has no value. Fills in a line `NAME=` if there is one, or else appends a
+ * line. All other lines stay unchanged.
  *
  * @param path the file; created if missing, readable only by its owner
- * @param values by name
+ * @param values the values by name
  * @param template the text that a new file starts with. Security: its values for these variables are ignored, because a
  * value in the repository is not a secret
  * @returns the names of the variables that were set
@@ -125,7 +126,7 @@ export async function setMissingVariables(
   values: Readonly<Record<string, string>>,
   template = "",
 ): Promise<string[]> {
-  // With nothing to write, the folder doesn't have to be writable.
+  // If there is nothing to write, the folder doesn't have to be writable.
   if (missingOf(readEnvFile(path), values).length === 0) return [];
   return await withEnvFile(path, () => fillMissing(path, values, template));
 }
@@ -151,7 +152,7 @@ async function fillMissing(
   return names;
 }
 
-/** The names that have no value in a file's text. */
+/** The names without a value in a file's text. */
 export function missingOf(text: string | null, values: Readonly<Record<string, string>>): string[] {
   const present = text === null ? {} : variablesOf(text);
   return Object.keys(values).filter((name) => (present[name] ?? "") === "");

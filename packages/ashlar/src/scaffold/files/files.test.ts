@@ -6,7 +6,7 @@ import { type NewFile, writeAllOrNone, writeNewFile } from "./files.ts";
 
 const everything = (root: string) => readdir(root, { recursive: true });
 
-/** A text whose second half does not fit on the disk. */
+/** A text of which only the first half fits on the disk. */
 async function* tooLong(): AsyncGenerator<string> {
   yield "the first half";
   throw Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" });

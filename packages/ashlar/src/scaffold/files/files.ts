@@ -32,7 +32,7 @@ export function withLineEndsOf(before: string | null, text: string): string {
 /**
  * Writes a file that must not exist yet.
  *
- * @returns whether it was written: `false` if the file exists; it is then left unchanged
+ * @returns whether the file was written; `false` if it exists, in which case it isn't changed
  */
 export async function writeNewFile(root: string, file: NewFile): Promise<boolean> {
   return await write(root, file, () => {});
@@ -43,8 +43,8 @@ export async function writeNewFile(root: string, file: NewFile): Promise<boolean
  * A symbolic link remains a link, even if its target doesn't exist yet. The owner and group are kept if this process
  * may set them.
  *
- * @param mode the file's permissions, unless the replaced file was already closed to others and its group can be kept;
- * default: those of the replaced file
+ * @param mode the file's permissions, unless the replaced file had none for others, and its group can be kept; default:
+ * those of the replaced file
  */
 export async function replaceFile(path: string, text: string, mode?: number): Promise<void> {
   const target = await targetOf(path);
@@ -73,7 +73,7 @@ export async function replaceFile(path: string, text: string, mode?: number): Pr
   }
 }
 
-/** The file that a path leads to, even if it doesn't exist yet. */
+/** The file to which a path leads, even if it doesn't exist yet. */
 async function targetOf(path: string): Promise<string> {
   try {
     return await realpath(path);
@@ -85,8 +85,8 @@ async function targetOf(path: string): Promise<string> {
 }
 
 /**
- * Gives a new file the owner and group of the file that it replaces, or else only the group. Returns whether it now has
- * the group.
+ * Gives a new file the owner and group of the file that it replaces, or else only the group. Returns whether the group
+ * could be set.
  */
 async function keptGroup(file: FileHandle, { uid, gid }: Stats): Promise<boolean> {
   const made = await file.stat();
@@ -97,7 +97,7 @@ async function keptGroup(file: FileHandle, { uid, gid }: Stats): Promise<boolean
       await file.chown(owner, gid);
       return true;
     } catch {
-      // The file then belongs to this process's user.
+      // The file belongs to this process's user then.
     }
   }
   return made.gid === gid;
@@ -109,7 +109,7 @@ function modeOf(before: Stats | null, isKept: boolean, mode: number | undefined)
   return isClosed && isKept ? before.mode & 0o777 : mode;
 }
 
-/** Writes a file, and reports the topmost folder created for it. */
+/** Writes a file, and returns the topmost folder that was created for it. */
 async function write(root: string, { path, text }: NewFile, made: (folder: string) => void): Promise<boolean> {
   const target = join(root, path);
   const folder = await mkdir(dirname(target), { recursive: true });
@@ -119,7 +119,7 @@ async function write(root: string, { path, text }: NewFile, made: (folder: strin
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
-    // Part of the file may have been written, for example if the disk is full.
+    // Part of the file may have been written, for example if the disk has become full.
     await rm(target, { force: true }).catch(() => {});
     throw error;
   }
@@ -128,11 +128,10 @@ async function write(root: string, { path, text }: NewFile, made: (folder: strin
 /**
  * Writes files that must not exist yet. If anything fails, removes those that were written.
  *
- * @param finish a last step, which has to succeed too
- * @param finished the files that the last step creates
- * @param interruption stops before the next file
- * @throws `E_COMMAND` with the system's message if a file operation fails; the signal's reason; otherwise whatever `finish`
- * throws
+ * @param finish a final step, which has to succeed too
+ * @param finished the files that the final step creates
+ * @param interruption aborts before the next file
+ * @throws `E_COMMAND` with the system's message if a file operation fails; the signal's reason; the errors of `finish`
  */
 export async function writeAllOrNone(
   root: string,
@@ -160,7 +159,7 @@ export async function writeAllOrNone(
   }
 }
 
-/** Removes a folder if it contains nothing but empty folders. */
+/** Removes a folder if it contains only empty folders. */
 async function removeIfEmpty(folder: string): Promise<void> {
   for (const entry of await readdir(folder, { withFileTypes: true })) {
     if (entry.isDirectory()) await removeIfEmpty(join(folder, entry.name));
@@ -196,15 +195,15 @@ export async function requireEmptyFolder(folder: string): Promise<void> {
 
 const CUT_OFF = " If it is a new application whose creation was cut off, delete it and run this again.";
 
-/** Whether an application may have been created here only in part. */
+/** Whether an application may have been created here only partially. */
 function isCutOff(entries: readonly string[]): boolean {
   return entries.includes("package.json") && !entries.includes(".env");
 }
 
-/** The symbolic link in a path that leads nowhere; `null` if there isn't one. */
+/** The dangling symbolic link in a path; `null` if there isn't one. */
 async function danglingLink(path: string): Promise<string | null> {
   const ifPresent = (error: NodeJS.ErrnoException): null => {
-    // If there is a file on the way, another check reports it.
+    // If there is a file in the path, another check reports it.
     if (error.code === "ENOENT" || error.code === "ENOTDIR") return null;
     throw error;
   };
@@ -213,7 +212,7 @@ async function danglingLink(path: string): Promise<string | null> {
   return path === dirname(path) ? null : await danglingLink(dirname(path));
 }
 
-/** The folder itself, or the nearest one above it that exists. */
+/** The folder itself, or the nearest existing folder above it. */
 async function nearestExisting(folder: string): Promise<string> {
   for (let path = folder; ; path = dirname(path)) {
     const entry = await stat(path).catch((error: NodeJS.ErrnoException) => {
@@ -222,7 +221,7 @@ async function nearestExisting(folder: string): Promise<string> {
     });
     if (entry?.isDirectory()) return path;
     if (entry !== null) refuse(new Error(`${path} is a file, not a folder`));
-    // The root of a drive that isn't there.
+    // The root of a drive that doesn't exist.
     if (path === dirname(path)) refuse(new Error(`${path} doesn't exist`));
   }
 }

@@ -4,10 +4,10 @@ import { withLineEndsOf } from "./files.ts";
 import { readStub } from "./stub.ts";
 
 const FILE = ".gitignore";
-/** Patterns that keep `.env` out of a repository. */
+/** The patterns that keep `.env` out of a repository. */
 const COVERS_ENVIRONMENT = /^(?:\*\*\/|\/)?(?:\.env\*?|\.\*|\*\.env|\*)[ \t]*\r?$/m;
 
-/** A `.gitignore`, before and after. */
+/** A `.gitignore`, before and after the change. */
 export interface IgnoredFiles {
   readonly path: string;
   readonly before: string | null;
@@ -29,7 +29,7 @@ export async function ignoredFiles(root: string, makesDatabase: boolean): Promis
     const isNeeded = /^!?\.env/.test(line)
       ? !COVERS_ENVIRONMENT.test(before)
       : makesDatabase && line.includes("sqlite");
-    // An exception is repeated after the pattern that it belongs to, unless the author ignores that file.
+    // An exception is repeated after its pattern, unless the author ignores that file.
     return isNeeded && !present.has(line.replace(/^!/, ""));
   });
   if (lines.length === 0) return null;

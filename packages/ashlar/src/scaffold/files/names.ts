@@ -16,7 +16,7 @@ export interface Names {
  * Splits a name into words and returns all spellings.
  *
  * @param name `OrderLine`, `order-line`, `order_line` or `order line`
- * @throws `E_COMMAND` if a class can't have that name
+ * @throws `E_COMMAND` if it isn't a valid name for a class
  */
 export function spell(name: string): Names {
   const words = name

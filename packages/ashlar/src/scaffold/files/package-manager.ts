@@ -1,14 +1,14 @@
-/** A package manager that an application can be installed with. */
+/** A package manager that can install an application. */
 export type PackageManager = "npm" | "pnpm" | "yarn" | "bun";
 
-/** All of them. The first one comes with Node.js. */
+/** All package managers. The first one comes with Node.js. */
 export const PACKAGE_MANAGERS: readonly PackageManager[] = ["npm", "pnpm", "yarn", "bun"];
 
-/** A package manager's commands, as people type them. */
+/** A package manager's commands, as typed by people. */
 export interface ManagerCommands {
-  /** Installs the packages that package.json names. */
+  /** Installs the packages named in package.json. */
   readonly install: string;
-  /** Installs what production needs, in the versions of the lock file. */
+  /** Installs the production dependencies, in the versions of the lock file. */
   readonly installForProduction: string;
   /** Runs one of the application's scripts. */
   readonly run: (script: string) => string;
@@ -56,7 +56,7 @@ export function commandsOf(manager: PackageManager): ManagerCommands {
   return COMMANDS[manager];
 }
 
-/** The package manager whose commands a generated README shows; npm if it shows none. */
+/** The package manager in a generated README's commands; npm if it has none. */
 export function managerInReadme(readme: string | null): PackageManager {
   const named = PACKAGE_MANAGERS.find((manager) => readme?.includes(`\n    ${COMMANDS[manager].install}\n`));
   return named ?? "npm";

@@ -11,11 +11,11 @@ export type ApplicationLanguage = "en" | "de";
 /** A kind of database that an application can start with: the name of its connection. */
 export type ApplicationDatabase = "sqlite" | "postgres" | "mariadb";
 
-/** An application's features, as found in its files. */
+/** An application's traits, as found in its files. */
 export interface ApplicationTraits {
-  /** Its package name. */
+  /** The package name. */
   readonly name: string;
-  /** Its name in text for people. */
+  /** The name in text for people. */
   readonly title: string;
   /** Whether it has the API. */
   readonly api: boolean;
@@ -23,23 +23,25 @@ export interface ApplicationTraits {
   readonly pages: boolean;
   /** Whether it has accounts without pages, for a front end: their routes respond with JSON. Never with the pages. */
   readonly json: boolean;
-  /** Whether visitors can register. Without accounts, `true`: adding them adds registration. */
+  /** Whether visitors can register. Without accounts, it is `true`, because adding them adds registration. */
   readonly registration: boolean;
-  /** Whether users verify their email address. Without accounts, `true`: adding them adds verification. */
+  /**
+   * Whether users verify their email address. Without accounts, it is `true`, because adding them adds verification.
+   */
   readonly verification: boolean;
   /** The language for visitors whose own is unknown or not available. */
   readonly language: ApplicationLanguage;
-  /** The package manager whose commands its README shows. */
+  /** The package manager in the README's commands. */
   readonly manager: PackageManager;
-  /** The connection it was generated with. */
+  /** The kind of database that the application was generated with. */
   readonly database: ApplicationDatabase;
   /** Whether `routes/web.ts` starts with the generated front page. */
   readonly welcome: boolean;
-  /** The names in its API; default: those of a new application. */
+  /** The names in the application's API; default: those of a new application. */
   readonly apiNames?: ApiNames;
 }
 
-/** The texts that the application's tests look for in the generated pages. */
+/** The texts in the generated pages that the application's tests look for. */
 const SENTENCES: Readonly<Record<ApplicationLanguage, Readonly<Record<string, string>>>> = {
   en: {
     hello: "Hello, Ada",
@@ -59,10 +61,13 @@ const SENTENCES: Readonly<Record<ApplicationLanguage, Readonly<Record<string, st
   },
 };
 
-/** The stub values of each application. Planning an installation renders about a hundred applications, file by file. */
+/**
+ * The stub values of each application. They are stored, because planning an installation renders about a hundred
+ * applications, file by file.
+ */
 const VALUES = new WeakMap<ApplicationTraits, StubValues>();
 
-/** The values to fill an application's stubs with. */
+/** The values for an application's stubs. */
 export function stubValues(traits: ApplicationTraits): StubValues {
   const values = VALUES.get(traits) ?? valuesOf(traits);
   VALUES.set(traits, values);
@@ -74,7 +79,7 @@ function valuesOf(traits: ApplicationTraits): StubValues {
   const hasAccounts = pages || json;
   const verifies = hasAccounts && verification;
   const mixins = ["Model", "Authenticates"];
-  // If users have several tokens, they don't need the mixin for a single one, and the author has left it out.
+  // If users have several tokens, the mixin for a single token isn't needed, and the author has left it out.
   const isSingle = api && traits.apiNames?.tokenColumn !== null;
   if (isSingle) mixins.push("AuthenticatesTokens");
   if (verifies) mixins.push("MustVerifyEmail");
@@ -104,7 +109,7 @@ function closedAccounts(verification: boolean): string {
   return verification ? "accountsClosed" : "accountsClosedUnverified";
 }
 
-/** Whether an application has any pages, even if only a front page. */
+/** Whether an application has any pages, even if it is only a front page. */
 export function hasViews({ json, welcome }: ApplicationTraits): boolean {
   return !json || welcome;
 }
@@ -119,7 +124,7 @@ export function addsUsers(traits: ApplicationTraits): boolean {
   return hasAccounts(traits) && !traits.registration;
 }
 
-/** The package manager's commands that the README shows. */
+/** The package manager's commands in the README. */
 function shownCommands(traits: ApplicationTraits): StubValues {
   const { install, installForProduction, run, runWith, exec } = commandsOf(traits.manager);
   const rows: (readonly [command: string, what: string])[] = [
@@ -149,8 +154,8 @@ function shownCommands(traits: ApplicationTraits): StubValues {
 }
 
 /**
- * The files that wire up an application's features. Every application has them; accounts and the API only change their
- * content. `config/auth.ts` exists only with one of the two.
+ * The files that wire up an application's features. Every application has them, and accounts and the API only change
+ * their content. The exception is `config/auth.ts`, which needs one of the two.
  */
 export async function wiring(traits: ApplicationTraits): Promise<NewFile[]> {
   const files = ["app/kernel.ts", "app/models/user.ts", "config/providers.ts", "routes/web.ts"];
@@ -182,7 +187,7 @@ const REGISTRATION = [
   join("views", "auth", "register.edge"),
 ];
 
-/** The stubs of each folder that has been listed. */
+/** The stubs in each folder that has been listed so far. */
 const LISTED = new Map<string, Promise<readonly string[]>>();
 
 /** The paths of the stubs in a folder below `stubs/`, without `.stub`. */

@@ -39,7 +39,7 @@ test("braces of other template languages are left alone", () => {
 test("every stub in the package renders without leftover directives", async () => {
   const folder = join(import.meta.dirname, "../../..", "stubs");
   const values = { class: "A", table: "as", column: "total", resource: "as" };
-  // Those of a deployment say other things of an application; deployment-files.test.ts renders them.
+  // Deployment stubs need other values; deployment-files.test.ts renders them.
   const paths = (await readdir(folder, { recursive: true })).filter(
     (path) => path.endsWith(".stub") && dirname(path) !== "deploy",
   );

@@ -2,25 +2,28 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PACKAGE_FOLDER } from "../../support/index.ts";
 
-/** Values for a stub: texts for its `%{name}` placeholders, booleans for its `//#if name` blocks. */
+/** The values for a stub: texts for `%{name}` placeholders, and booleans for `//#if name` blocks. */
 export type StubValues = Readonly<Record<string, string | boolean>>;
 
 /** The folder with the stubs. */
 export const STUBS: string = join(PACKAGE_FOLDER, "stubs");
 
-/** A stub that was read. */
+/** A stub that has been read. */
 interface Stub {
   readonly text: string;
-  /** The names of the values that it uses. */
+  /** The names of the values that the stub uses. */
   readonly names: readonly string[];
-  /** The rendered text, by the values of these names. */
+  /** The rendered texts, by these values. */
   readonly rendered: Map<string, string>;
 }
 
 /** The stubs that have been read, by path. */
 const READ = new Map<string, Promise<Stub>>();
 
-/** How many renderings of a stub are kept: enough for every combination of choices in one application. */
+/**
+ * The number of renderings of a stub that are kept, which is enough for every combination of choices in one
+ * application.
+ */
 const MOST_RENDERED = 100;
 
 const DIRECTIVE = /^\s*\/\/#(if|else|endif)\b\s*(\w*)\s*$/;
@@ -29,7 +32,7 @@ const DIRECTIVE = /^\s*\/\/#(if|else|endif)\b\s*(\w*)\s*$/;
  * Renders a stub: keeps or drops the lines between `//#if name`, `//#else` and `//#endif`, and replaces `%{name}`.
  *
  * @param text the stub
- * @param values by name; it throws if the stub uses a name that is missing here
+ * @param values the values by name; throws if the stub uses a name that is missing
  * @returns the text of the file to write
  */
 export function fillStub(text: string, values: StubValues): string {

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { PACKAGE_FOLDER } from "../../support/index.ts";
 import { ACCOUNT_MAILS, PROVIDERS, variableLines } from "./declared-parts.ts";
 
-/** A stub of the package. */
+/** Returns one of the package's stubs. */
 const stub = (path: string) => readFile(join(PACKAGE_FOLDER, "stubs", path), "utf8");
 
 test("the providers stub has the same ones, in the same order", async () => {

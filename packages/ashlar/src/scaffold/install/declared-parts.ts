@@ -9,7 +9,7 @@ import { ThrottleProvider } from "../../throttle/index.ts";
 import { ViewProvider } from "../../views/index.ts";
 import { spell } from "../files/names.ts";
 
-/** The providers of generated applications with the module that exports each, in the order in which they start. */
+/** The providers in generated applications, each with the module that exports it, in the order in which they start. */
 export const PROVIDERS: readonly (readonly [provider: ProviderClass, from: string])[] = [
   [DatabaseProvider, "ashlar/database"],
   [EventProvider, "ashlar/events"],
@@ -31,14 +31,17 @@ export function variableLines(name: string): readonly string[] {
   });
 }
 
-/** A mail class about accounts that `ashlar auth` generates, and the name of its file. */
+/** A mail class for accounts that `ashlar auth` generates, and its file name. */
 export interface GeneratedMail {
   readonly key: string;
   readonly name: string;
   readonly file: string;
 }
 
-/** The mails about accounts that `ashlar auth` generates classes for. Those about tokens are added with the tokens. */
+/**
+ * The account mails for which `ashlar auth` generates classes. The classes for mails about tokens are added with the
+ * tokens.
+ */
 export const ACCOUNT_MAILS: readonly GeneratedMail[] = FEATURES.flatMap(({ feature }) =>
   Object.keys(feature.accountMails ?? {}),
 )

@@ -42,7 +42,7 @@ export interface GeneratedApplication {
   readonly files: FilesByPath;
 }
 
-/** The files of a feature, except those that wire it up. */
+/** A feature's files, except those that wire it up. */
 export async function filesOf(feature: Feature, traits: ApplicationTraits): Promise<NewFile[]> {
   if (feature === "api") return [...(await apiFiles(traits)), ...(await limits(traits))];
   return [...(await accountFiles(traits)), ...(await limits(traits)), ...(await looks(traits))];
@@ -75,7 +75,7 @@ async function made(traits: ApplicationTraits): Promise<FilesByPath> {
 /**
  * Detects an application's features from its files.
  *
- * @param isRefused whether the folder is known not to hold an application
+ * @param isRefused whether the folder is known not to contain an application
  * @throws `E_COMMAND` if there is no application in the folder
  */
 export async function traitsOf(root: string, isRefused: boolean): Promise<ApplicationTraits> {
@@ -101,8 +101,8 @@ export async function traitsOf(root: string, isRefused: boolean): Promise<Applic
   return {
     name,
     title: titleOf(name),
-    // A feature counts as present as soon as any part of it is. The author may not have added all lines that its
-    // command printed, and existing files must stay.
+    // A feature counts as present if any part of it is. The author may not have added all lines that the command
+    // printed, and existing files must stay.
     api:
       /\bApiProvider\b/.test(providers!) ||
       /\bApi\.routes\(/.test(routes!) ||

@@ -1,23 +1,23 @@
 import { Code } from "../edits/code.ts";
 import { importsOf, withImport } from "../edits/imports.ts";
 
-/** The setting that gives a driver's users several tokens. */
+/** The setting that allows a driver's users several tokens. */
 export const MANY_LINE = "tokens: many({ accessMinutes: 15, refreshDays: 30 }),";
 
 /** The setting for the token lifetime of a generated driver, with the comment above it. */
 const EXPIRES =
   /^(?:[ \t]*\/\/ How many minutes a token is valid; null: it never expires\.\r?\n)?([ \t]*)expires: 60,?(?=\r?$)/gm;
-/** Settings that conflict with the line. */
+/** The settings that conflict with this line. */
 const TAKEN = /\b(?:tokens|reauthWithinMinutes)\s*:/;
 const TYPE_IMPORT = /import type \{ DriversSettings \} from (["'])ashlar\/api\1/;
 
-/** Reports whether a configuration's code gives a driver's users several tokens. */
+/** Reports whether a configuration's code allows a driver's users several tokens. */
 export function hasMany(code: string): boolean {
   return /\btokens:\s*many\(/.test(code);
 }
 
 /**
- * Gives the users of a configuration's only driver several tokens.
+ * Allows several tokens for the users of a configuration's only driver.
  *
  * @param path the file's name
  * @returns `null` if there are several drivers, or the author has changed the driver's lifetime

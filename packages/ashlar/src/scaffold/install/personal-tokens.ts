@@ -7,7 +7,7 @@ import { hasAccountPages, type PublishedStep, publishedStubs } from "./published
 
 const API_SETTINGS = "config/api.ts";
 const CONTROLLER = "app/controllers/auth/personal-tokens-controller.ts";
-/** The stubs, by the path of the file that each becomes. */
+/** The stubs, by the paths of the resulting files. */
 const WITHOUT_PAGES: Readonly<Record<string, string>> = { [CONTROLLER]: "personal-tokens-controller.json.ts" };
 const WITH_PAGES: Readonly<Record<string, string>> = {
   [CONTROLLER]: "personal-tokens-controller.ts",
@@ -18,8 +18,8 @@ const WITH_PAGES: Readonly<Record<string, string>> = {
 };
 
 /**
- * The files that personal tokens need: the migration for their table, their page, and the mail about new ones. Also the
- * steps that turn them on in the author's files.
+ * The files that personal tokens need: the migration for their table, their page, and the mail about new ones. It also
+ * includes the steps that turn personal tokens on in the author's files.
  *
  * @throws `E_COMMAND` if the application has no API
  */
@@ -38,8 +38,8 @@ export async function personalTokenFiles(root: string): Promise<PublishedFiles> 
 async function stepsOf(root: string, hasPages: boolean): Promise<readonly PublishedStep[]> {
   const kernel = await readFile(join(root, "app/kernel.ts"), "utf8").catch(() => "");
   const user = await readFile(join(root, "app/models/user.ts"), "utf8").catch(() => null);
-  // Users who haven't verified their address may have entered someone else's. If the application doesn't verify
-  // addresses at all, the middleware would refuse everyone.
+  // Users who haven't verified their address may have entered another person's. In an application that doesn't verify
+  // addresses, the middleware would refuse every user.
   const verifies = user === null || /\b(?:MustVerifyEmail|hasVerifiedEmail)\b/.test(user);
   const verified = verifies && /\bverified\s*:/.test(kernel) ? '.middleware("verified")' : "";
   const options = hasPages ? "" : ", { json: true }";

@@ -11,13 +11,13 @@ import { applySteps, type Step, type StepResult } from "./steps.ts";
 
 const MIGRATION_NAME = /^[a-z][a-z\d]*(?:_[a-z\d]+)*$/;
 /**
- * Folders that nothing is published to: Git runs some of the files in one, and a package manager replaces those in the
- * other.
+ * Folders to which no files are published, because Git runs some of the files in one, and a package manager replaces
+ * those in the other.
  */
 const FOREIGN_FOLDERS = [".git", "node_modules"];
 
 /**
- * Plans the files that a feature adds to an application, without writing anything. Leaves out files and migrations that
+ * Plans the files that a feature adds to an application, without writing anything. Omits files and migrations that
  * already exist.
  *
  * @param root the application's folder
@@ -53,8 +53,8 @@ export async function planPublication(
 }
 
 /**
- * Applies a feature's steps that haven't been done yet, if the files have a place for them. A missing `.env` is created
- * from its example, so it needs no steps.
+ * Applies a feature's steps that haven't been done yet, if the files' code allows it. A missing `.env` is created from
+ * its example, so it needs no steps.
  */
 async function applied(root: string, steps: NonNullable<PublishedFiles["steps"]>): Promise<StepResult> {
   const left: Step[] = [];
@@ -75,7 +75,7 @@ async function linesFor(text: string, file: string, lines: readonly string[]): P
   }
 }
 
-/** Writes planned files. Leaves alone any file that was created or changed in the meantime. */
+/** Writes planned files. Skips files that were created or changed in the meantime. */
 export async function writePublication(root: string, { files }: Installation): Promise<void> {
   for (const file of files) {
     if (file.before === null) await writeNewFile(root, file);

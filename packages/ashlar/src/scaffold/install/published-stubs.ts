@@ -4,10 +4,10 @@ import { join } from "node:path";
 import type { PublishedFiles } from "../../boot/index.ts";
 import { PACKAGE_FOLDER } from "../../support/index.ts";
 
-/** A step of a feature that is added to accounts. */
+/** One of the steps of a feature that is added to accounts. */
 export type PublishedStep = NonNullable<PublishedFiles["steps"]>[number];
 
-/** The layout of the account pages. */
+/** The account pages' layout. */
 const LAYOUT = "views/layouts/main.edge";
 
 /** Reports whether an application has account pages; otherwise its routes respond with JSON. */
@@ -18,8 +18,8 @@ export function hasAccountPages(root: string): boolean {
 /**
  * The texts of stubs, under the same keys.
  *
- * @param folder the folder of `stubs/` that they are in
- * @param names their names, by the path or name of the file that each becomes
+ * @param folder the stubs' folder below `stubs/`
+ * @param names the stubs' names, by the path or name of the resulting file
  */
 export async function publishedStubs(
   folder: string,

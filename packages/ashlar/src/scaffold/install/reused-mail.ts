@@ -6,7 +6,7 @@ import { fileOf } from "../files/stub-files.ts";
 import type { PlannedFile } from "./install.ts";
 import type { RemainingStep } from "./steps.ts";
 
-/** The stubs of the mail about a reused refresh token, by the file that each becomes. */
+/** The stubs of the mail about a reused refresh token, by the resulting file. */
 const FILES = {
   "app/mailables/token-reused-mail.ts": "tokens/token-reused-mail.ts",
   "views/mails/token_reused.html.edge": "tokens/token_reused.html.edge",
@@ -44,7 +44,7 @@ export async function withReusedMail(root: string, files: PlannedFile[]): Promis
   return [];
 }
 
-/** The settings file with the mail added; `null` if there is no place for it. */
+/** The settings file with the mail added; `null` if it can't be added. */
 async function withProperty(text: string, file: string): Promise<string | null> {
   try {
     return adding(ADDITION)(await Code.of(text, file))?.text ?? null;

@@ -14,7 +14,7 @@ export interface RemainingStep {
 
 /** A change to a source file. */
 export interface CodeStep extends RemainingStep {
-  /** The name of what it adds, such as `ApiProvider` or `web`. `linesFor` finds a step by this name. */
+  /** The name of the thing that is added, such as `ApiProvider` or `web`. `linesFor` looks up a step by this name. */
   readonly adds?: string;
   readonly edit: Edit;
   /** The lines for a file with this text, if they depend on it. */
@@ -23,7 +23,9 @@ export interface CodeStep extends RemainingStep {
 
 /** A change to a file that isn't source code. */
 export interface TextStep extends RemainingStep {
-  /** Returns the changed text, the same text if the change was made already, and `null` if the change can't be made. */
+  /**
+   * Returns the changed text, the same text if the change has already been made, or `null` if the change can't be made.
+   */
   readonly rewrite: (text: string) => Promise<string | null> | string | null;
 }
 
@@ -32,9 +34,9 @@ export interface TextStep extends RemainingStep {
  */
 export type Step = CodeStep | TextStep;
 
-/** The files that steps changed, and the steps that are left. */
+/** The files that steps have changed, and the remaining steps. */
 export interface StepResult {
-  /** The text before and after, by path. */
+  /** The texts before and after the steps, by path. */
   readonly changed: ReadonlyMap<string, { readonly before: string; readonly after: string }>;
   readonly remaining: readonly RemainingStep[];
 }
@@ -82,7 +84,7 @@ async function edited(text: string, file: string, edit: Edit): Promise<string | 
   }
 }
 
-/** Appends the variables that a file lacks, each with the comments above it. */
+/** Appends the variables that a file lacks, each with its comments above. */
 export function variablesStep(file: string, lines: readonly string[]): TextStep {
   return {
     file,
@@ -112,7 +114,7 @@ export function manifestStep(name: string, command: string): TextStep {
     file: "package.json",
     lines: ["// in scripts:", property],
     async rewrite(text) {
-      // Parsed as an expression, JSON can be edited like code, which keeps its formatting.
+      // JSON is parsed as an expression, and can then be edited like code, which preserves its formatting.
       const code = await Code.of(`(${text}\n)`, "package.json");
       const [statement] = code.program.body;
       const manifest = statement?.type === "ExpressionStatement" ? statement.expression : null;

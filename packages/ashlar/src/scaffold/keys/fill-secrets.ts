@@ -23,11 +23,11 @@ export interface NewEnvironment {
  * Writes the secrets that an application uses and `.env` lacks, each 64 random bytes. A missing `.env` starts as a copy
  * of `.env.example`, with its comments and other variables.
  *
- * The file is replaced in one step; a new one is readable only by its owner. Existing secrets stay unchanged.
+ * The file is replaced in one step. A new file is readable only by its owner. Existing secrets stay unchanged.
  *
  * @param root the application's folder
- * @param others returns further secrets, by variable; receives the file as it would be without them. Security: like
- * those of all secrets, their values in `.env.example` are ignored
+ * @param others returns further secrets, by variable; receives the file as it would be without them. Security: their
+ * values in `.env.example` are ignored, as for all secrets
  * @throws `E_INVALID_CONFIGURATION` if one of the two files cannot be read; `E_COMMAND` if `.env` cannot be filled in
  */
 export async function fillSecrets(

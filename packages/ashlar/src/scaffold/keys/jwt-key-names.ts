@@ -5,15 +5,15 @@ import { javaScriptOf, readIfThere } from "../files/existing-files.ts";
 
 /** The variables that hold the keys of one driver of `config/api.ts`. */
 export interface JwtKeyNames {
-  /** The private key that signs. */
+  /** The private key that signs tokens. */
   readonly current: string;
-  /** The private key that will sign next. Until then, it only verifies. */
+  /** The private key that will sign tokens next. Until then, it only verifies them. */
   readonly next: string;
   /** The public keys of earlier private keys. */
   readonly previous: string;
 }
 
-/** The variables that a driver reads its keys from; `null` for a setting that isn't read from one. */
+/** The variables from which a driver reads its keys; `null` for a setting that isn't read from a variable. */
 export interface KeyVariables {
   readonly secret: string | null;
   readonly nextSecret: string | null;
@@ -24,7 +24,8 @@ export interface KeyVariables {
 const NONE: KeyVariables = { secret: null, nextSecret: null, previousSecrets: null };
 
 /**
- * A secret for HMAC. It is never replaced with a private key, because both may be needed while the algorithm changes.
+ * The variable for an HMAC secret. The secret is never replaced with a private key, because both may be needed while
+ * the algorithm changes.
  */
 const HMAC_SECRET = "JWT_SECRET";
 
@@ -49,7 +50,7 @@ export function variablePrefix(driver: string): string {
 
 /**
  * The variables that a driver reads its keys from, according to the text of `config/api.ts`, if the file can't be
- * loaded. Only `secret: env("…")` in the driver's own entry counts.
+ * loaded. Only `secret: env("…")` in the driver's own entry is recognized.
  *
  * @returns `null` if the text doesn't show them
  */

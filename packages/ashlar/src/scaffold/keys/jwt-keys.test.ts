@@ -21,7 +21,7 @@ async function envFile(text = ""): Promise<string> {
   return path;
 }
 
-/** The variables of a file after these changes. */
+/** The variables in a file after these changes. */
 async function after(path: string, algorithm: KeyAlgorithm, ...changes: KeyChange[]): Promise<Record<string, string>> {
   for (const change of changes) expect(await changeJwtKeys(path, algorithm, NAMES, change)).toBe(true);
   return { ...parseEnv(await readFile(path, "utf8")) } as Record<string, string>;

@@ -14,7 +14,7 @@ import type { JwtKeyNames } from "./jwt-key-names.ts";
 
 const MAX_PREVIOUS_KEYS = 5;
 
-/** What to do with a driver's keys. */
+/** A change to a driver's keys. */
 export type KeyChange = "fill" | "rotate" | "stage" | "promote";
 
 /** The keys in a `.env` file, in PEM; empty if one is not set. */
@@ -25,17 +25,17 @@ interface Keys {
 }
 
 /**
- * Changes the private keys that a driver signs tokens with, in a `.env` file, which is created if it is missing. All other
- * lines stay unchanged, and the file is replaced in one step.
+ * Changes a driver's private keys in a `.env` file, which is created if it is missing. All other lines stay unchanged,
+ * and the file is replaced in one step.
  *
  * - `fill` writes a key if there isn't one.
- * - `rotate` replaces the key. The public key of the old one still verifies.
- * - `stage` writes the next key, which verifies and is published, but doesn't sign.
- * - `promote` starts signing with the next key, and keeps the public key of the old one.
+ * - `rotate` replaces the key. The old key's public key still verifies.
+ * - `stage` writes the next key, which verifies and is published, but doesn't sign yet.
+ * - `promote` starts signing with the next key, and keeps the old key's public key.
  *
  * The newest 5 public keys are kept. The private part of a key that no longer signs is deleted.
  *
- * @returns `false`, without writing anything, if `fill` finds a key, or if another change finds none
+ * @returns `false`, without writing anything, if there already is a key for `fill`, or no key for another change
  * @throws `E_COMMAND` without writing anything, if the change cannot be made; the message doesn't contain a key
  */
 export function changeJwtKeys(

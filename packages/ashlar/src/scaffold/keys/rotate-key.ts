@@ -33,17 +33,17 @@ export function rotateKey(path: string, key: string): Promise<boolean> {
 }
 
 /**
- * Writes a new key to `APP_NEXT_KEY` in a `.env` file. Processes accept what was made with this key, but don't use it
- * to make anything yet. This is the first of two steps that replace a key while old and new processes run side by side;
- * see {@link promoteKey}.
+ * Writes a new key to `APP_NEXT_KEY` in a `.env` file. Processes accept values created with this key, but don't create
+ * any with it yet. This is the first of two steps that replace a key while old and new processes run side by side; see
+ * {@link promoteKey}.
  *
  * @param key the new key
- * @returns and throws as {@link rotateKey}
+ * @returns the same as {@link rotateKey}, which also lists the errors
  */
 export function stageKey(path: string, key: string): Promise<boolean> {
   return changeKeys(path, (keys) => {
     if (keys.APP_NEXT_KEY !== "") throw refusal(STAGED, PROMOTE);
-    // If the old key can't be kept, report it now rather than when the new one is promoted.
+    // If the old key can't be kept, report it now instead of when the new key is promoted.
     requireKept(keys.APP_KEY);
     return { APP_NEXT_KEY: key };
   });

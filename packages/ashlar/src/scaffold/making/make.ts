@@ -7,11 +7,11 @@ import type { NewFile } from "../files/files.ts";
 import { spell } from "../files/names.ts";
 import { readStub, type StubValues } from "../files/stub.ts";
 
-/** Where an application keeps its migrations. */
+/** The folder with an application's migrations. */
 const MIGRATIONS = "database/migrations";
 const MODELS = "app/models";
 
-/** The methods of a new controller: a single one, those of an API resource, or those of a resource with pages. */
+/** The methods in a new controller: a single method, those of an API resource, or those of a resource with pages. */
 export type ControllerKind = "plain" | "api" | "resource";
 
 /** Strips a suffix that the command adds itself, so that `OrdersController` and `orders` mean the same. */
@@ -62,8 +62,8 @@ export async function makeProvider(name: string): Promise<NewFile> {
  * A migration: `database/migrations/2026_01_31_120000_create_orders.ts`.
  *
  * @param name `create_orders` creates a table; `add_total_to_orders` adds a column to one, `remove_total_from_orders`
- * removes it, `rename_sum_to_total_in_orders` begins to rename it, and `index_total_on_orders` creates its index; with other
- * names it changes nothing yet
+ * removes it, `rename_sum_to_total_in_orders` starts to rename it, and `index_total_on_orders` creates its index; with
+ * other names, the migration is empty
  * @param root the application's folder; the new migration is dated after the existing ones
  */
 export async function makeMigration(name: string, root: string): Promise<NewFile> {
@@ -81,7 +81,7 @@ async function migrationText(name: string): Promise<string> {
   return change === null ? await readStub("make/migration-empty.ts", {}) : await readStub("make/migration.ts", change);
 }
 
-/** The values of the stub for a change of one column; `null` if the name names none. */
+/** The values for the stub that changes one column; `null` if the migration's name doesn't describe such a change. */
 function columnChange(name: string): StubValues | null {
   const unchanged = { removes: false, renames: false, renamed: "" };
   const [, added, to] = /^add_(.+?)_to_(.+)$/.exec(name) ?? [];
@@ -93,11 +93,11 @@ function columnChange(name: string): StubValues | null {
 }
 
 /**
- * Returns the path of a new migration. The time in the name keeps migrations in order; if the last one has the current
- * second or a later time, the new one is dated a second after it.
+ * Returns the path of a new migration. The time in the name keeps migrations in order. If the last one has the current
+ * second or a later time, the new migration is dated one second after it.
  *
  * @param root the application's folder
- * @param name in snake case
+ * @param name the migration's name, in snake case
  */
 export async function migrationPath(root: string, name: string): Promise<string> {
   const [path = ""] = await migrationPaths(root, [name]);
@@ -115,32 +115,34 @@ export async function migrationPaths(root: string, names: readonly string[]): Pr
   });
 }
 
-/** Returns whether the application has a migration of a name, whatever its date. */
+/** Reports whether the application has a migration with a name, whatever its date. */
 export async function hasMigration(root: string, name: string): Promise<boolean> {
   const file = new RegExp(`^[\\d_]*${name}\\.[jt]s$`);
   return (await filesIn(root, MIGRATIONS)).some((one) => file.test(one));
 }
 
-/** The texts of an application's migrations without their comments, which are read once for all questions about them. */
+/**
+ * The texts of an application's migrations, without comments. They are read once for all of the following functions.
+ */
 export function migrationCodes(root: string): Promise<readonly string[]> {
   return codesIn(root, MIGRATIONS);
 }
 
-/** Returns whether a migration names something, such as a table. */
+/** Reports whether a migration contains a name, such as a table's. */
 export function migrationsMention(migrations: readonly string[], name: string): boolean {
   const quoted = new RegExp(`(["'\`])${name}\\1`);
   return migrations.some((code) => quoted.test(code));
 }
 
-/** Returns whether a migration calls a function. */
+/** Reports whether a migration calls a function. */
 export function migrationsCall(migrations: readonly string[], name: string): boolean {
   const call = new RegExp(`\\b${name}\\(`);
   return migrations.some((code) => call.test(code));
 }
 
 /**
- * Returns whether a migration adds a column to a table, as far as one names both. The usual columns of users belong to no other
- * table.
+ * Reports whether a migration adds a column to a table, which is assumed if it names both. The usual columns of users
+ * belong to no other table.
  */
 export function migrationsAdd(migrations: readonly string[], table: string, column: string): boolean {
   if (table === "users" && ["api_token", "access_epoch", "blocked_at"].includes(column))
@@ -150,9 +152,7 @@ export function migrationsAdd(migrations: readonly string[], table: string, colu
   return migrations.some((code) => both.test(code));
 }
 
-/**
- * Returns whether an application has a users table: whether a migration mentions it, in SQL too, or a model uses it.
- */
+/** Reports whether an application has a users table, because a migration names it, even in SQL, or a model uses it. */
 export async function hasUsersTable(root: string, migrations: readonly string[]): Promise<boolean> {
   if (migrations.some((code) => /\busers\b/i.test(code))) return true;
   if ((await filesIn(root, MODELS)).includes("user.ts")) return true;

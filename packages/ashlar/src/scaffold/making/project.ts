@@ -28,7 +28,7 @@ export interface ProjectOptions {
   readonly folder: string;
   /** Whether it has the API: token endpoints, `routes/api.ts`, the `api` stack. */
   readonly api: boolean;
-  /** Whether it has the account pages: login, registration, passwords, and their mails. */
+  /** Whether it has the account pages: login, registration and passwords, with their mails. */
   readonly pages: boolean;
   /** Whether it has accounts for a front end instead, without pages: their routes respond with JSON; default: `false`. */
   readonly json?: boolean;
@@ -38,7 +38,7 @@ export interface ProjectOptions {
   readonly verification?: boolean;
   /** The language of visitors whose own is unknown or not offered; default: `en`. */
   readonly language?: ApplicationLanguage;
-  /** The package manager that installs it, and whose commands its README shows; default: npm. */
+  /** The package manager that installs the application, and that its README uses; default: npm. */
   readonly manager?: PackageManager;
   /** The default connection in its configuration. */
   readonly database: ApplicationDatabase;
@@ -50,11 +50,11 @@ export interface ProjectOptions {
 
 /** A new application. */
 export interface Project {
-  /** Its folder, as an absolute path. */
+  /** The absolute path of its folder. */
   readonly root: string;
   /** Its package name. */
   readonly name: string;
-  /** The files written, relative to its folder, in order. */
+  /** The written files, relative to its folder, in order. */
   readonly files: readonly string[];
 }
 
@@ -63,7 +63,7 @@ const ALWAYS = ["app.ts", "config/app.ts", "config/database.ts", "tsconfig.json"
 /**
  * Creates a new application: its files, and a `.env` with new secrets.
  *
- * @param interruption ends the creation at once, as if a file could not be written
+ * @param interruption aborts the creation, as if a file could not be written
  * @throws `E_COMMAND` if the folder isn't empty, or a file cannot be written; the signal's reason if it is interrupted.
  * Nothing is left behind then
  */
@@ -121,7 +121,7 @@ type Render = (path: string, from: string) => Promise<NewFile>;
 /** Additional files that a package manager needs. */
 async function managerFiles(manager: PackageManager, bringsNode: boolean, stub: Render): Promise<NewFile[]> {
   return [
-    // For authors who use pnpm, whatever the application was created with.
+    // Also written for other package managers, for authors who use pnpm later.
     ...(bringsNode ? [await stub("pnpm-workspace.yaml", "application/pnpm-workspace.yaml")] : []),
     ...(manager === "yarn" ? [await stub(".yarnrc.yml", "application/yarnrc.yml")] : []),
   ];
@@ -141,7 +141,7 @@ const ACCOUNT_MIGRATIONS = [
 ];
 const MAIL_MIGRATION = "mail/create_mail_outbox";
 
-/** A new users table has the column `verified_at` from the start; a migration adds it only to existing tables. */
+/** A new users table has the column `verified_at` from the start. A migration adds it only to existing tables. */
 async function migrations(root: string, withAccounts: boolean, stub: Render): Promise<NewFile[]> {
   const stubs = [
     "application/database/migrations/create_users",
@@ -196,7 +196,7 @@ async function ownManifest(): Promise<OwnManifest> {
   return JSON.parse(await readFile(join(PACKAGE_FOLDER, "package.json"), "utf8")) as OwnManifest;
 }
 
-/** The driver of a database, which only some applications need. */
+/** A database driver. Only some applications need it. */
 function driverOf(
   database: ApplicationDatabase,
   { peerDependencies }: OwnManifest,
@@ -224,17 +224,17 @@ async function packageManifest(traits: ApplicationTraits, bringsNode: boolean): 
     },
     dependencies: {
       ashlar: `^${own.version}`,
-      // Not a dev dependency, because production runs on it.
+      // It isn't a dev dependency, because it is used in production.
       ...(bringsNode ? { node: `^${NEWEST_NODE}.0.0` } : {}),
       ...driverOf(database, own),
     },
     devDependencies: {
       "@types/node": `^${NEWEST_NODE}.0.0`,
-      // Type-aware, so it finds promises without an `await`, whose errors would end the process.
+      // A type-aware linter, to find promises without `await`, because their errors would end the process.
       oxlint: "^1.89.0",
       "oxlint-tsgolint": "^7.0.2004",
       typescript: "^7.0.0",
-      // The development error page, with the source around each line.
+      // For the development error page, with the source around each line.
       youch: own.devDependencies.youch,
     },
     // The install script of the `node` package puts the runtime in place. npm needs the first setting to allow it, Bun the

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { Code } from "../edits/code.ts";
 import { CHANGES } from "./changes.ts";
 
-/** A file after all changes that are for it; `null` if one of them can't be made. */
+/** A file after all changes that apply to it; `null` if one of them can't be made. */
 async function changed(path: string, text: string): Promise<string | null> {
   let code: Code | null = await Code.of(text, path);
   for (const { files, sign, edit } of CHANGES) {
@@ -288,7 +288,7 @@ export const ROUTES = [R.get("/", a).respondsWithJson(), R.get("/b", b).answersJ
   },
 ])("$title", async ({ path, before, after }) => {
   expect(await changed(path, before)).toBe(after);
-  // A second upgrade finds nothing.
+  // A second upgrade finds nothing to change.
   expect(await changed(path, after)).toBe(after);
 });
 

@@ -12,13 +12,13 @@ import {
   unlessImported,
 } from "./renaming.ts";
 
-/** A version's change to code that applications write. */
+/** A version's change that affects applications' code. */
 export interface Change {
-  /** The old and the new form, for the report. */
+  /** The old and new forms, for the report. */
   readonly name: string;
-  /** The files that it can be in. */
+  /** The files in which the old form can occur. */
   readonly files: RegExp;
-  /** The first word to look for in a file: without this word, the file isn't parsed. */
+  /** A word that occurs in the old form. Files without it aren't parsed. */
   readonly sign: string;
   readonly edit: Edit;
 }
@@ -28,7 +28,7 @@ const AUTH = /^config\/auth\.[tj]s$/;
 const API = /^config\/api\.[tj]s$/;
 const APP = /^config\/app\.[tj]s$/;
 
-/** Every change that an edit can make, the oldest first. `docs/guides/upgrading.md` has the others. */
+/** All changes that can be made by an edit, oldest first. The others are in `docs/guides/upgrading.md`. */
 export const CHANGES: readonly Change[] = [
   moved("ashlar/http", "ashlar"),
   moved("ashlar/routing", "ashlar"),

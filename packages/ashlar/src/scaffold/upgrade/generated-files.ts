@@ -5,13 +5,13 @@ import { join } from "node:path";
 import { PACKAGE_FOLDER } from "../../support/index.ts";
 import { STUBS } from "../files/stub.ts";
 
-/** The folders of stubs whose paths are those in an application. */
+/** The stub folders whose paths are the same in an application. */
 export const FOLDERS: readonly string[] = ["application", "pages", "json"];
 
 /** The length of a digest in the record, in hexadecimal digits. */
 const DIGITS = 16;
 
-/** The generated files of every version that are the same in all applications: the digests of their texts, by path. */
+/** The generated files in every version that are the same in all applications: the digests of their texts, by path. */
 export class GeneratedFiles {
   readonly #digests: Readonly<Record<string, readonly string[]>>;
 
@@ -25,20 +25,20 @@ export class GeneratedFiles {
     return new GeneratedFiles(JSON.parse(text) as Record<string, readonly string[]>);
   }
 
-  /** The paths of files that some version has generated, and this one doesn't. */
+  /** The paths of files that an earlier version generated, and this one doesn't. */
   get formerPaths(): readonly string[] {
     return Object.keys(this.#digests).filter(
       (path) => !FOLDERS.some((folder) => existsSync(join(STUBS, folder, `${path}.stub`))),
     );
   }
 
-  /** Reports whether a file is as some version has generated it, whatever its line ends. */
+  /** Reports whether a file is unchanged since a version generated it, apart from line endings. */
   isUnchanged(path: string, text: string): boolean {
     return (this.#digests[path] ?? []).includes(digestOf(text));
   }
 }
 
-/** The digest of a generated text, as in the record. */
+/** A generated text's digest, as in the record. */
 export function digestOf(text: string): string {
   return createHash("sha256").update(text.replaceAll("\r\n", "\n")).digest("hex").slice(0, DIGITS);
 }

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { Code } from "../edits/code.ts";
 import { requiringVersion } from "./package-version.ts";
 
-/** A manifest after the change, without its white space; `null` if it can't be made. */
+/** A manifest after the change, without white space; `null` if the change can't be made. */
 async function changed(manifest: object, version: string): Promise<unknown> {
   const code = requiringVersion(version)(await Code.of(`(${JSON.stringify(manifest)}\n)`, "package.json"));
   return code && JSON.parse(code.text.trim().slice(1, -1));
@@ -26,7 +26,7 @@ test.each([
   ["1.2.3", "1.2.3", "1.2.3"],
   ["1.2.3", "1.2.4", "1.2.4"],
   ["^0.1.0", "0.2.0-rc.1", "^0.2.0-rc.1"],
-  // npm installs a preview only for a range that names one of the same version.
+  // npm installs a prerelease only for a range that names a prerelease of the same version.
   ["^0.1.0", "0.1.1-rc.1", "^0.1.1-rc.1"],
   ["^0.2.0-rc.1", "0.2.0-rc.2", "^0.2.0-rc.1"],
   ["^0.2.0-rc.10", "0.2.0-rc.9", "^0.2.0-rc.9"],

@@ -4,8 +4,8 @@ import { propertyOf } from "../edits/declarations.ts";
 import type { Edit } from "../edits/edits.ts";
 
 /**
- * Requires a version of the framework in `package.json`, whose text is read as an expression. A range that includes the version
- * already, and anything but a plain range, such as a path or a tag, stays.
+ * Requires a version of the framework in `package.json`, which is parsed as an expression. Keeps a range that already
+ * includes the version, and anything but a plain range, such as a path or a tag.
  */
 export function requiringVersion(version: string): Edit {
   return (code) => {
@@ -23,7 +23,10 @@ export function requiringVersion(version: string): Edit {
   };
 }
 
-/** A plain range, or one of its kind that includes a version, as npm reads ranges. Any other text stays. */
+/**
+ * Returns a plain range unchanged if it includes a version by npm's rules, or else a range of the same kind that does.
+ * Any other text is unchanged.
+ */
 function including(range: string, version: string): string {
   const [, sign = "", lowest = ""] = /^([\^~]?)(.*)$/s.exec(range) ?? [];
   if (valid(lowest) === null || satisfies(version, range)) return range;

@@ -12,7 +12,7 @@ test("the plan of an upgrade reads files a few times each, however many applicat
   });
   const { files } = await planUpgrade(root);
   expect(files).toEqual([]);
-  // The stubs are known now, so that only what each plan does is counted.
+  // The stubs have now been read, so only each plan's own work is counted.
   let operations = 0;
   const counting = createHook({
     init(_id, type) {
@@ -21,7 +21,7 @@ test("the plan of an upgrade reads files a few times each, however many applicat
   }).enable();
   await planUpgrade(root);
   counting.disable();
-  // About a hundred files are copied and read twice. Listing the stubs for each of the applications takes twice as many.
+  // About a hundred files are copied and read twice. Listing the stubs for each application would take twice as many.
   expect(operations).toBeGreaterThan(100);
   expect(operations).toBeLessThan(800);
 });

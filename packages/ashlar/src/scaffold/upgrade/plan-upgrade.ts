@@ -10,13 +10,13 @@ import { replaceGenerated } from "./replace-generated.ts";
 import { tableMigrations } from "./table-migrations.ts";
 import { WorkingCopy } from "./working-copy.ts";
 
-/** A file that an upgrade writes. */
+/** A file to be written by an upgrade. */
 export interface UpgradedFile extends NewFile {
   /** The current content; `null` if there is no file. */
   readonly before: string | null;
 }
 
-/** Something for the author to look at. */
+/** A place that the author should check. */
 export interface UpgradeNote {
   /** The file in the application, with the line if it is known: `config/auth.ts:12`. */
   readonly place: string;
@@ -25,7 +25,7 @@ export interface UpgradeNote {
 
 /** The changes of an upgrade to this version. */
 export interface Upgrade {
-  /** The files to write, migrations included. */
+  /** The files to write, including migrations. */
   readonly files: readonly UpgradedFile[];
   /**
    * The files that show that an earlier version created the application: their code uses something that has changed, an
@@ -33,24 +33,24 @@ export interface Upgrade {
    * parts.
    */
   readonly outdated: readonly string[];
-  /** The names of the changes that were found in the application's own code. */
+  /** The names of the changes that affect the application's own code. */
   readonly changes: readonly string[];
   /** Generated files that this version no longer generates. */
   readonly leftovers: readonly UpgradeNote[];
-  /** Generated files that the author has changed, and this version has changed, too. */
+  /** Generated files that both the author and this version have changed. */
   readonly own: readonly string[];
-  /** The steps that can't be done without changing the author's own lines. */
+  /** The steps that would require changes to the author's own lines. */
   readonly remaining: readonly RemainingStep[];
-  /** What to look at. */
+  /** The places to check. */
   readonly notes: readonly UpgradeNote[];
 }
 
 /**
- * Plans the upgrade of an application to this version, by its contents: version numbers don't show the changes that its
- * author has made by hand. Nothing is written.
+ * Plans the upgrade of an application to this version, without writing anything. It is based on the application's
+ * files, because version numbers don't show which changes the author has made by hand.
  *
  * @param root the application's folder
- * @throws `E_COMMAND` if there is no application in it, or a file of it can't be read as code
+ * @throws `E_COMMAND` if there is no application in the folder, or one of its files can't be parsed
  */
 export async function planUpgrade(root: string): Promise<Upgrade> {
   const generated = await GeneratedFiles.read();
@@ -92,11 +92,11 @@ function requireApplication(root: string, texts: ReadonlyMap<string, string>): v
   throw new AshlarError("E_COMMAND", `There is no app.ts in ${root}. Run the command in the application's folder.`);
 }
 
-/** The framework's own parts of an application, unlike scripts that browsers get. */
+/** The files of an application that use the framework, unlike scripts for browsers. */
 const OWN_CODE = /^(?:app\.[jt]s|(?:app|config|routes|database|lang|tests)\/.+\.[jt]s)$/;
 
 /**
- * Code that can't be read can't be upgraded, nor distinguished from code that lacks something.
+ * Code that can't be parsed can't be upgraded, and it's unknown whether it lacks something.
  *
  * @throws `E_COMMAND` with every such file
  */
@@ -114,7 +114,7 @@ async function requireCode(texts: ReadonlyMap<string, string>): Promise<void> {
   throw new AshlarError("E_COMMAND", `Correct this first, since it can't be read as code:\n${problems.join("\n")}`);
 }
 
-/** Makes the changes in the application's own code. */
+/** Makes the changes to the application's own code. */
 async function changeCode(
   root: string,
   texts: ReadonlyMap<string, string>,
@@ -154,12 +154,12 @@ async function edited(text: string, path: string, edit: (code: Code) => Code | n
 async function withVersion(text: string, version: string): Promise<string> {
   // Loaded here, because `ashlar serve` creates every command, and it needs semver.
   const { requiringVersion } = await import("./package-version.ts");
-  // As an expression, JSON is code, whose formatting stays.
+  // Parsed as an expression, JSON is edited like code, which preserves its formatting.
   const changed = await edited(`(${text}\n)`, "package.json", requiringVersion(version));
   return changed === null ? text : changed.slice(1, -2);
 }
 
-/** Files that some version has generated, and this one doesn't: those that nothing in the application names any more. */
+/** Files that an earlier version generated and this one doesn't, if nothing in the application names them anymore. */
 async function leftoversIn(
   texts: ReadonlyMap<string, string>,
   generated: GeneratedFiles,

@@ -4,13 +4,16 @@ import { initialValueOf, propertyOf } from "../edits/declarations.ts";
 import type { Edit } from "../edits/edits.ts";
 import { type Imported, importsOf, isUsed, withImport } from "../edits/imports.ts";
 
-/** The code with an import under its own name; `null` if the file uses the name differently, or imports it under another. */
+/**
+ * The code with an import that isn't renamed; `null` if the file uses the name for something else, or imports it under
+ * another name.
+ */
 function importing(code: Code, name: string, from: string): Code | null {
   const made = withImport(code, name, from);
   return made?.local === name ? made.code : null;
 }
 
-/** Objects in a variable by their keys. `*` stands for every key. */
+/** Objects in a variable, by their path of keys. `*` matches every key. */
 export type SettingPath = readonly [variable: string, ...keys: string[]];
 
 /** Renames a setting and keeps its value, unless the new name already exists. */
@@ -18,7 +21,7 @@ export function renamingSetting(path: SettingPath, before: string, after: string
   return (code) => renamingProperty(code, objectsAt(code, path), before, after);
 }
 
-/** Renames an option where a function of a package is called with an object: `many({ maxTokensPerUser: 5 })`. */
+/** Renames an option in calls of a package's function with an object: `many({ maxTokensPerUser: 5 })`. */
 export function renamingOption(callee: Imported, before: string, after: string): Edit {
   return (code) => renamingProperty(code, optionsOf(code, callee), before, after);
 }
@@ -28,13 +31,13 @@ function renamingProperty(code: Code, objects: readonly ObjectExpression[], befo
   for (const object of objects) {
     const old = propertyOf(object, before);
     if (old === null || propertyOf(object, after) !== null) continue;
-    // A shorthand keeps the variable that it reads.
+    // A shorthand property keeps its variable.
     insertions.push({ at: old.key.start!, until: old.key.end!, text: old.shorthand ? `${after}: ${before}` : after });
   }
   return insertions.length === 0 ? code : code.with(...insertions);
 }
 
-/** The objects that an imported function is called with, as its first argument. */
+/** The objects passed to an imported function as its first argument. */
 function optionsOf(code: Code, { name, from }: Imported): ObjectExpression[] {
   const imports = importsOf(code);
   return [...nodesIn(code.program)].flatMap((node) => {
@@ -46,9 +49,9 @@ function optionsOf(code: Code, { name, from }: Imported): ObjectExpression[] {
 }
 
 /**
- * Replaces a setting's name and value, such as a driver's name by a function that makes it.
+ * Replaces a setting's name and value, such as a driver's name with the function that creates the driver.
  *
- * @param replacement returns `null` for a value that is left to the author
+ * @param replacement returns the new name and value; `null` to leave the value to the author
  */
 export function replacingSetting(
   path: SettingPath,
@@ -65,7 +68,7 @@ export function replacingSetting(
   };
 }
 
-/** Moves a setting out of an object into the one around it, under another name. */
+/** Moves a setting from an object to the enclosing one, under another name. */
 export function raisingSetting(path: SettingPath, before: string, after: string): Edit {
   return (code) => {
     const [object] = objectsAt(code, path);
@@ -87,7 +90,7 @@ export function raisingSetting(path: SettingPath, before: string, after: string)
   };
 }
 
-/** Wraps objects that name their driver into the function that makes it: `{ driver: "sqlite", path }`. */
+/** Wraps objects that name their driver, such as `{ driver: "sqlite", path }`, in a call of the driver's function. */
 export function callingDrivers(variable: string, drivers: Readonly<Record<string, string>>): Edit {
   return (code) => {
     let own: Code = code;
@@ -110,13 +113,13 @@ export function callingDrivers(variable: string, drivers: Readonly<Record<string
   };
 }
 
-/** The driver that an object names, of those that are functions now; `null` for any other. */
+/** The driver named in an object, if it is now a function; otherwise `null`. */
 function driverOf(object: ObjectExpression, drivers: Readonly<Record<string, string>>): string | null {
   const value = propertyOf(object, "driver")?.value;
   return value?.type === "StringLiteral" && Object.hasOwn(drivers, value.value) ? value.value : null;
 }
 
-/** Imports names from their new module. Types, and imports in any other form, only get the new source. */
+/** Imports names from their new module. For types, and for imports in any other form, only the source changes. */
 export function movingImports(from: string, to: string): Edit {
   return (code) => {
     let own = code;
@@ -142,18 +145,18 @@ export function movingImports(from: string, to: string): Edit {
   };
 }
 
-/** The name of an imported value that keeps it; `null` for any other form. */
+/** The name of a value that is imported without renaming; `null` for any other form. */
 function plainName(one: ImportDeclaration["specifiers"][number]): string | null {
   const isPlain = one.type === "ImportSpecifier" && one.importKind !== "type" && one.imported.type === "Identifier";
   return isPlain && one.local.name === (one.imported as { name: string }).name ? one.local.name : null;
 }
 
-/** Changes nothing; if a removed value is imported, leaves that to the author. */
+/** Changes nothing. If a removed value is imported, leaves the change to the author. */
 export function unlessImported(name: string, from: string): Edit {
   return (code) => ([...importsOf(code).values()].some((one) => one.name === name && one.from === from) ? null : code);
 }
 
-/** Renames what a package exports, where it is imported; the name that the file uses stays. */
+/** Renames a package's export in imports. The local name in the file stays. */
 export function renamingImport(from: string, before: string, after: string): Edit {
   return (code) => {
     for (const statement of code.program.body) {
@@ -174,8 +177,9 @@ export function renamingImport(from: string, before: string, after: string): Edi
 }
 
 /**
- * Calls something else where a function of a package is called: `new SigningKey(…)`, `Csrf.token(…)`, whose first name the package
- * exports too. Left to the author if the file has that name already, or does something else with the function.
+ * Replaces calls of a package's function with something else, such as `new SigningKey(…)` or `Csrf.token(…)`, whose
+ * first name the package exports too. Leaves it to the author if the file already uses that name, or uses the function
+ * in another way.
  */
 export function replacingCalls({ name, from }: Imported, by: string): Edit {
   const after = by.replace(/^new /, "").split(".")[0]!;

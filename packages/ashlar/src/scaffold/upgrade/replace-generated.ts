@@ -6,11 +6,11 @@ import type { RemainingStep } from "../install/steps.ts";
 import type { GeneratedFiles } from "./generated-files.ts";
 
 /**
- * Brings the application's generated parts to this version: it writes those that are missing, and replaces a file that is
- * as some version has generated it. One that the author has changed stays.
+ * Brings an application's generated files to this version. Creates missing files, and replaces files that haven't been
+ * changed since a version generated them. Files that the author has changed stay.
  *
  * @param texts the application's files before the upgrade, by path
- * @param lists where files are listed: `own` gets those that stay, `outdated` those that are replaced
+ * @param lists lists to add files to: files that stay to `own`, and replaced ones to `outdated`
  */
 export async function replaceGenerated(
   root: string,

@@ -3,11 +3,11 @@ import type { NewFile } from "../files/files.ts";
 import { readStub, type StubValues } from "../files/stub.ts";
 import { migrationCodes, migrationPaths, migrationsMention } from "../making/make.ts";
 
-/** Something that an earlier version's migration created, and that has a different form in current tables. */
+/** A part of a table that an earlier version's migration created in a different form. */
 interface TableChange {
   readonly name: string;
   readonly table: string;
-  /** A text that the table's migrations contain once it has the current form. */
+  /** A text in the table's migrations if the table has the current form. */
   readonly brings: string;
 }
 
@@ -17,14 +17,14 @@ const CHANGES: readonly TableChange[] = [
   { name: "add_methods_to_logins", table: "logins", brings: "methods" },
 ];
 
-/** The names of guards in `config/auth.ts`, as far as they are written out there. */
+/** The names of guards in `config/auth.ts`, as far as the text contains them. */
 const NOT_GUARDS = ["default", "passwordResetTable", "passwordResetExpiration", "steps"];
 
 /**
- * Returns the migrations that bring the framework's tables from an earlier form to today's, with their rows, dated after those
- * of the application.
+ * Returns the migrations that convert the framework's tables, including their rows, from an earlier form to the current
+ * one, dated after the application's migrations.
  *
- * @param root the application's folder, whose other migrations are complete
+ * @param root the application's folder, in which all other migrations are complete
  * @param had the application's migrations before they were completed
  */
 export async function tableMigrations(root: string, had: ReadonlyMap<string, string>): Promise<NewFile[]> {

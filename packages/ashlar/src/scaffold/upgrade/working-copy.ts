@@ -3,14 +3,14 @@ import { copyFile, mkdir, mkdtemp, readdir, readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, extname, join, relative } from "node:path";
 
-/** Folders that have no files of an author, or none that a version has changed. */
+/** Folders without files by the author, or without files that a version has changed. */
 const LEFT_OUT = new Set(["node_modules", "storage", "dist", "build", "coverage", "deploy"]);
 const EXTENSIONS = new Set([".ts", ".js", ".json", ".edge", ".css", ".md", ".svg", ".example", ".yml", ".yaml"]);
 const NAMES = new Set([".env.example", ".gitignore", ".gitattributes", ".npmrc"]);
 
 /**
- * A copy of an application's texts, without its secrets and data, in which an upgrade is made before anything is written to the
- * application itself.
+ * A copy of an application's text files, without its secrets and data. An upgrade is made in it before anything is
+ * written to the application itself.
  */
 export class WorkingCopy {
   readonly root: string;
@@ -24,17 +24,17 @@ export class WorkingCopy {
     const root = await mkdtemp(join(tmpdir(), "ashlar-upgrade-"));
     try {
       const paths = await textsIn(folder);
-      // Not with cp, which looks at every folder above a file to find out whether it is copied into itself.
+      // `cp` would check every folder above each file to find out whether a folder is copied into itself.
       for (const parent of new Set(paths.map(dirname))) await mkdir(join(root, parent), { recursive: true });
       for (const path of paths) await copyFile(join(folder, path), join(root, path));
       return await use(new WorkingCopy(root));
     } finally {
-      // In one call: rm would ask the system about each file, and then remove it.
+      // Removed in one call, because rm would query each file before removing it.
       rmSync(root, { recursive: true, force: true });
     }
   }
 
-  /** The texts by their paths, which have `/` on every system. */
+  /** The texts by path, with `/` on every system. */
   async texts(): Promise<Map<string, string>> {
     const texts = new Map<string, string>();
     for (const path of await textsIn(this.root)) texts.set(path, await readFile(join(this.root, path), "utf8"));

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { subjectOf } from "../../../../test/support/subject.ts";
 import { ADDRESS } from "./address.ts";
 
-/** The findings about a production environment with these lines in `.env`, as `severity id: lines`. */
+/** The findings about a production application with these lines in `.env`, as `severity id: lines`. */
 async function inProduction(...lines: readonly string[]): Promise<string[]> {
   const subject = await subjectOf({ files: { ".env": `${lines.join("\n")}\n` }, isProduction: true });
   const findings = await ADDRESS.run(subject);

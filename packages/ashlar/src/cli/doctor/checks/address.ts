@@ -6,7 +6,7 @@ import type { Subject } from "../subject.ts";
 
 const EXAMPLE = "https://shop.example";
 
-/** The application's environment, its public address, its proxies, and the address it listens on. */
+/** Checks the application's environment, public address and proxies, and the address that it listens on. */
 export const ADDRESS: Check = {
   name: "Environment and address",
   needsBoot: false,
@@ -35,7 +35,7 @@ function environmentFindings(subject: Subject): Finding[] {
   }
 }
 
-/** The setting, if it is not read from the environment. */
+/** The setting, unless it is read from the environment. */
 function literal(subject: Subject, name: "url" | "trustedProxies" | "trustedOrigins", variable: string): boolean {
   const value = subject.app[name];
   return value !== undefined && value !== null && value !== "" && value !== subject.variables[variable];
@@ -116,7 +116,10 @@ function proxyFindings(subject: Subject): Finding[] {
   return hostFindings(subject, entries);
 }
 
-/** The unix socket or pipe that it listens on; `null` if it listens on a port, or doesn't need clients' addresses. */
+/**
+ * The unix socket or pipe that the application listens on; `null` if it listens on a port, or doesn't need clients'
+ * addresses.
+ */
 function socketOf({ app, variables }: Subject): string | null {
   const { server, clientAddress } = app as {
     readonly server?: { readonly socket?: unknown };
@@ -126,7 +129,7 @@ function socketOf({ app, variables }: Subject): string | null {
   return /[\\/]/.test(given) && clientAddress !== "unknown" ? given : null;
 }
 
-/** A list, or text with commas. */
+/** Either a list, or text with commas. */
 function entriesOf(given: unknown): string[] {
   const entries: readonly unknown[] = Array.isArray(given) ? given : String(given).split(",");
   return entries.map((entry) => String(entry).trim()).filter((entry) => entry !== "");
@@ -153,7 +156,7 @@ function originFindings(subject: Subject): Finding[] {
   return [error("origins.invalid", { ...remedy, problem, note: "Write the address of each of your sites." })];
 }
 
-/** Larger than one owner's proxies need: a /16, or a /48. */
+/** Reports whether a range is larger than one owner's proxies need, which is a /16, or a /48 for IPv6. */
 function isWide(entry: string): boolean {
   if (entry === "private") return true;
   const [, address, length] = /^(.+)\/(\d+)$/.exec(entry) ?? [];

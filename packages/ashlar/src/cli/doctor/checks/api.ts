@@ -54,7 +54,7 @@ function kernelFindings(subject: Subject): Finding[] {
   if (!bindings.has("routes.api.location")) {
     const { file, lines } = linesFor("api", "routes.api.location");
     const problem = "registerRoutes() doesn't bind routes.api.location, so the API's routes are not loaded.";
-    // The prefix may already be bound.
+    // The prefix may be bound already.
     const missing = lines.filter((line) => !line.includes("routes.api.prefix") || !bindings.has("routes.api.prefix"));
     findings.push(error("api.location", { file, problem, lines: missing }));
   }
@@ -81,7 +81,7 @@ function kernelFindings(subject: Subject): Finding[] {
   return findings;
 }
 
-/** The drivers of an application that issue tokens. */
+/** The application's drivers that issue tokens. */
 export function issuingDriversOf(subject: Subject): readonly IssuingDriver[] {
   return issuingDriversIn(subject.settings("api", "DRIVERS"));
 }

@@ -3,7 +3,7 @@ import { featuresOf } from "../features.ts";
 import { type Check, error, FINDINGS, type Finding, warning } from "../finding.ts";
 import type { Subject } from "../subject.ts";
 
-/** The configuration files, and the boot. */
+/** Checks the configuration files, and startup. */
 export const CONFIGURATION: Check = {
   name: "Configuration and boot",
   needsBoot: false,

@@ -6,7 +6,7 @@ import { subjectOf } from "../../../../test/support/subject.ts";
 import { sqlite } from "../../../database/index.ts";
 import { DATABASE } from "./database.ts";
 
-/** The errors about the database of an application whose SQLite file is there. */
+/** The errors about an application's database with its SQLite file in this place. */
 async function errors(path: string): Promise<unknown[]> {
   const DATABASES = { default: "here", here: sqlite({ path }) };
   const options = { config: { database: { DATABASES } }, environment: { APP_ENV: "test" }, routes: [] };
@@ -30,7 +30,7 @@ withSmallDisk("the disk of a SQLite file", () => {
     const note = "Make room there: df -h and df -i show what is left.";
     const full = (place: string) => `The folder of the database, ${place}, can't be written: its disk is full.`;
     expect(await errors(file)).toEqual([["database.folder", full(folder), note]]);
-    // Its folder may still have to be created.
+    // The file's folder may still have to be created.
     expect(await errors(join(disk.folder, "later/app.sqlite"))).toEqual([["database.folder", full(disk.folder), note]]);
     expect(readdirSync(folder)).toEqual([]);
   });

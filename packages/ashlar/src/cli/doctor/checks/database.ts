@@ -24,10 +24,10 @@ import { issuingDriversOf } from "./api.ts";
 import { replicaFindings } from "./replicas.ts";
 import { userTableFindings } from "./user-tables.ts";
 
-/** The tables that the account pages use, apart from those whose names the configuration sets. */
+/** The tables that the account pages use, except those with a name set in the configuration. */
 const ACCOUNT_TABLES = ["email_changes", "maintenance"] as const;
 
-/** The database: reachable, migrated, and with the columns and tables that the features use. */
+/** Checks whether the database is reachable, is migrated, and has the columns and tables that the features use. */
 export const DATABASE: Check = {
   name: "Database",
   needsBoot: false,
@@ -44,7 +44,7 @@ export const DATABASE: Check = {
   },
 };
 
-/** A SQLite file may be readable although it can't be written, because its log is created next to it. */
+/** A SQLite file may be readable even if the database can't be written, because its log is created next to it. */
 async function folderFindings(subject: Subject): Promise<Finding[]> {
   const file = databaseFileOf(subject);
   // Wrong permissions, or a read-only disk, are reported with the file, if there is one.
@@ -56,7 +56,7 @@ async function folderFindings(subject: Subject): Promise<Finding[]> {
   return [error("database.folder", { file: "config/database.ts", problem, note: found.note })];
 }
 
-/** The folder, or the folder in which it will be created. */
+/** The folder, or the one in which it will be created. */
 function existingFolder(folder: string): string {
   return existsSync(folder) || dirname(folder) === folder ? folder : existingFolder(dirname(folder));
 }
@@ -96,7 +96,7 @@ function remedyFor(
   const note = isDamaged(cause)
     ? `Put a backup in its place, and delete its -wal and -shm, or name another file: ${PATH}.`
     : `Correct its path: ${PATH}.`;
-  // The reason names the file as well.
+  // The reason contains the file's name too.
   const reason = reasonOf(cause).replace(` (${file})`, "");
   return { problem: `The database ${name} can't be read: ${reason}`, note };
 }
@@ -141,7 +141,7 @@ async function migrationFindings(subject: Subject, database: Database): Promise<
   return findings;
 }
 
-/** The locks and breaking changes of pending migrations, as far as they show without running them. */
+/** The locks and breaking changes of pending migrations, as far as they can be found without running them. */
 async function riskFindings({ root }: Subject, database: Database): Promise<Finding[]> {
   return (await examinePending(root, database)).flatMap(({ file, risks, obstacle }) => [
     ...risks.map((risk) => {
@@ -155,7 +155,7 @@ async function riskFindings({ root }: Subject, database: Database): Promise<Find
 const LOOK =
   "Check the rest yourself for locks and breaking changes: the guide to deployments without downtime lists them.";
 
-/** An index that couldn't be built answers no query, and slows down each write. */
+/** An index that couldn't be built isn't used by any query, but slows down every write. */
 async function indexFindings(database: Database): Promise<Finding[]> {
   return (await invalidIndexesOf(database.connection())).map(({ name, table }) => {
     const problem = `The index ${name} of the table ${table} is invalid: creating it concurrently has failed, and left it behind.`;
@@ -194,7 +194,7 @@ async function contentFindings(subject: Subject, database: Database): Promise<Fi
   return findings;
 }
 
-/** The columns of tables, each of which is read once. */
+/** The columns of tables. Each table's columns are read only once. */
 class ReadColumns {
   readonly #connection: Connection;
   readonly #columns = new Map<string, ReadonlySet<string>>();
@@ -210,13 +210,13 @@ class ReadColumns {
     return known;
   }
 
-  /** The tables that were requested. */
+  /** The requested tables. */
   get tables(): Iterable<string> {
     return this.#columns.keys();
   }
 }
 
-/** The tables and columns that the account pages need, and the database lacks. */
+/** The tables and columns that the account pages need and the database lacks. */
 async function missingForPages(subject: Subject, columns: ReadColumns): Promise<string[]> {
   const guards = subject.settings("auth", "GUARDS");
   const users = tableOf(Object(guards.web).model) ?? "users";
@@ -235,7 +235,7 @@ const NEW_MIGRATION =
   "Each line goes into up() of a new migration, which imports sql from ashlar/database: npx ashlar make:migration, then " +
   "npx ashlar migrate.";
 
-/** In a table that other software created, one account may be found by another one's address. */
+/** In a table created by other software, a lookup may find one account by another account's address. */
 async function textFindings(database: Database, table: string): Promise<Finding[]> {
   const loose = await looseTextColumnsOf(database.connection(), table);
   if (loose.length === 0) return [];
@@ -245,7 +245,7 @@ async function textFindings(database: Database, table: string): Promise<Finding[
   return [error("database.collation", { problem, in: "database/migrations", lines, note: NEW_MIGRATION })];
 }
 
-/** A table that other software created, or a server with another default, may not keep the framework's guarantees. */
+/** Tables created by other software, and servers with other defaults, may not provide the framework's guarantees. */
 async function engineFindings(database: Database): Promise<Finding[]> {
   const tables = await plainTablesOf(database.connection());
   if (tables.length === 0) return [];

@@ -5,8 +5,7 @@ import { reading } from "../secrets-of.ts";
 import type { Subject } from "../subject.ts";
 
 /**
- * The drivers' secrets: whether they are present. Problems with `JWT_SECRET` and with private keys are separate
- * findings.
+ * Checks that the drivers have their secrets. Problems with `JWT_SECRET` and with private keys are separate findings.
  */
 export function driverSecretFindings(subject: Subject): Finding[] {
   const { driverSecrets, variables } = subject;
@@ -18,7 +17,7 @@ export function driverSecretFindings(subject: Subject): Finding[] {
   return drivers.flatMap(([name]) => {
     const variable = driverSecrets.drivers.get(name)?.variables.secret ?? null;
     if (variable === null) {
-      // If JWT_SECRET is missing as well, that comes first.
+      // If JWT_SECRET is missing as well, that has to be fixed first.
       if (name === "jwt" && !variables.JWT_SECRET) return [];
       return [unreadFinding(name, undefined, "secret")];
     }
@@ -29,10 +28,10 @@ export function driverSecretFindings(subject: Subject): Finding[] {
 }
 
 /**
- * A driver that doesn't read its secret from a variable, so the command can't write it.
+ * The finding about a driver that doesn't read its secret from a variable. The command can't write such a secret.
  *
- * @param algorithm the algorithm as the driver names it
- * @param what the thing that it needs
+ * @param algorithm the algorithm, as named in the driver
+ * @param what what the driver needs: a secret or a private key
  */
 export function unreadFinding(driver: string, algorithm: unknown, what: string): Finding {
   const problem = `DRIVERS.${driver} has no ${what}, and reads none from a variable.`;

@@ -7,7 +7,7 @@ import { PAGES } from "./pages.ts";
 
 class Kernel extends HttpKernel {}
 
-/** The findings of a check about an application that lists neither providers nor middleware: `id problem`. */
+/** A check's findings about an application that lists neither providers nor middleware, as `id problem`. */
 async function findingsOf(check: Check, files: Readonly<Record<string, string>>): Promise<string[]> {
   const subject = await subjectOf({
     options: { kernel: Kernel, providers: [], routes: [] },

@@ -6,7 +6,7 @@ import { hasApi, hasPages } from "../features.ts";
 import { type Check, error, type Finding } from "../finding.ts";
 import type { Subject } from "../subject.ts";
 
-/** The limits on attempts. */
+/** Checks the limits on attempts. */
 export const LIMITS: Check = {
   name: "Limits",
   needsBoot: false,
@@ -49,7 +49,9 @@ function hasLimitedRoute({ boot }: Subject): boolean {
   return boot.application?.router.routes.some((route) => limitOf(route) !== null) ?? false;
 }
 
-/** The limit that a feature made the route with, or another route with the same handler; `null` if none did. */
+/**
+ * The limit with which a feature created the route, or another route with the same handler; `null` if there isn't one.
+ */
 function limitOf({ mark }: CompiledRoute): string | null {
   return mark?.middleware.find((text) => limitIn(text) !== null) ?? null;
 }

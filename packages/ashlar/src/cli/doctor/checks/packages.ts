@@ -10,7 +10,7 @@ import type { Subject } from "../subject.ts";
 
 const PACKAGE = "ashlar";
 
-/** The lockfiles of package managers, each with the commands that write it and that merge copies. */
+/** The package managers' lockfiles, each with the commands that write it, and that merge duplicate packages. */
 const LOCKFILES = [
   { file: "package-lock.json", install: "npm install", dedupe: "npm dedupe" },
   { file: "npm-shrinkwrap.json", install: "npm install", dedupe: "npm dedupe" },
@@ -20,7 +20,7 @@ const LOCKFILES = [
   { file: "bun.lockb", install: "bun install", dedupe: "bun update ashlar" },
 ] as const;
 
-/** Node's version, and the installed packages. */
+/** Checks Node's version, and the installed packages. */
 export const PACKAGES: Check = {
   name: "Node.js and packages",
   needsBoot: false,
@@ -45,12 +45,12 @@ async function enginesOf(root: string): Promise<string | null> {
   }
 }
 
-/** A nightly build of Node.js counts as its version. */
+/** A nightly build of Node.js counts as the release with the same number. */
 const AS_RELEASED = { includePrerelease: true } as const;
 
 /**
- * Reports that a version of Node.js is older than `engines.node` allows. A newer one may work, and npm complains about
- * an invalid range.
+ * Reports whether a version of Node.js is older than `engines.node` allows. A newer one may work, and npm complains
+ * about an invalid range.
  *
  * @param engines the range, such as `>=24.7`
  */
@@ -70,7 +70,7 @@ async function copyFindings(root: string): Promise<Finding[]> {
   return [error("package.copies", { file: "package.json", problem, run: command, note })];
 }
 
-/** The different copies of the framework in a folder of packages, those of pnpm and of nested packages included. */
+/** The different copies of the framework in a folder of packages, including copies in nested packages, and pnpm's. */
 async function copiesIn(folder: string): Promise<string[]> {
   const found = new Map<string, string>();
   const visit = async (packages: string, depth: number): Promise<void> => {
@@ -100,13 +100,13 @@ async function nestedFolders(packages: string): Promise<string[]> {
 
 async function namesIn(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
-  // Links are skipped: their target is found where it is.
+  // Links are skipped, because their targets are found in their own places.
   return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
 }
 
 function lockfileFindings(root: string): Finding[] {
   if (!existsSync(join(root, "package.json"))) return [];
-  // In a workspace, it is in a parent folder.
+  // In a workspace, the folder is in a parent folder.
   for (let folder = root; ; folder = dirname(folder)) {
     if (LOCKFILES.some(({ file }) => existsSync(join(folder, file)))) return [];
     if (dirname(folder) === folder) break;

@@ -99,7 +99,7 @@ async function guardFindings(subject: Subject): Promise<Finding[]> {
   return [...findings, ...(await modelFindings(subject, model))];
 }
 
-/** @param hasAccounts whether there are other settings in `ACCOUNTS` */
+/** @param hasAccounts whether `ACCOUNTS` has other settings */
 function lackingMailables(hasAccounts: boolean): Finding {
   const finding = lacking("pages.mailables", "ACCOUNTS", "ACCOUNTS.mailables is missing, so no mail can be sent.");
   if (!hasAccounts) return finding;
@@ -116,7 +116,7 @@ function lackingMailables(hasAccounts: boolean): Finding {
 async function modelFindings(subject: Subject, model: unknown): Promise<Finding[]> {
   if (typeof model !== "function") return [];
   if (!isAuthenticatableClass(model)) return [await lackingMixin(subject, model.name, "Authenticates")];
-  // Verification is the author's choice, unless something can't work without it.
+  // Verification is the author's choice unless something doesn't work without it.
   if (verifiesAddresses(model) || !requiresVerification(subject)) return [];
   return [await lackingMixin(subject, model.name, "MustVerifyEmail")];
 }
@@ -129,7 +129,7 @@ async function lackingMixin({ root }: Subject, model: string, mixin: string): Pr
 function routeFindings({ boot }: Subject): Finding[] {
   const { container, router } = boot.application ?? {};
   if (container === undefined || router!.routes.some((route) => isMadeBy(route, "Auth.routes"))) return [];
-  // Pages that an author has written are found by the guards, as guests are sent to them.
+  // Pages written by the author are found by way of the guards, which send guests to them.
   if (container.has("auth") && container.make("auth").names.some((guard) => hasLoginPage(container, guard))) return [];
   return [lacking("pages.routes", "Auth.routes", "ROUTES doesn't have Auth.routes(), so there is no page to log in.")];
 }

@@ -6,11 +6,11 @@ import type { Subject } from "../subject.ts";
 
 const PRIVATE =
   /(?:^|\/)\.env(?:\.|$)|\.(?:sqlite3?|db)(?:-wal|-shm|-journal)?$|\.(?:pem|key|p12|pfx)$|\.sql(?:\.gz)?$/i;
-/** Larger files are not read. */
+/** The size up to which files are read, in bytes. */
 const MAX_BYTES = 4 * 1024 * 1024;
 const MAX_FILES = 5000;
 
-/** Files that should not be in `public/`. */
+/** Finds files that shouldn't be in `public/`. */
 export const PUBLIC_FILES: Check = {
   name: "Public files",
   needsBoot: false,
@@ -49,7 +49,7 @@ function privateFile(path: string): Finding {
   return error("public.private", { file: path, problem, run: moving(path), note });
 }
 
-/** The command that moves a file out of the folder, to a place that git ignores in a generated application. */
+/** The command that moves a file out of `public/`, to a place that git ignores in a generated application. */
 function moving(path: string): string {
   const name = path.slice(path.lastIndexOf("/") + 1);
   if (name.startsWith(".env")) return `mv -n ${quoted(path)} ${quoted(`${name}.public.tmp`)}`;

@@ -5,7 +5,7 @@ import { type Finding, warning } from "../finding.ts";
 /** How long a replica may take to respond, in seconds: less than the database's whole time limit. */
 const SECONDS = 3;
 
-/** The read replicas of all connections: reachable, and with all of the primary's migrations. */
+/** Checks that the read replicas of all connections are reachable, and have all of the primary's migrations. */
 export async function replicaFindings(database: Database): Promise<Finding[]> {
   const found = database.replicated().map((name) => findingsOf(database.connection(name)));
   return (await Promise.all(found)).flat();

@@ -6,10 +6,10 @@ import { type GitAnswer, git } from "../git.ts";
 import { replacing, type Secret, searchedSecretsOf } from "../secrets-of.ts";
 import type { Subject } from "../subject.ts";
 
-/** How many of the latest commits that changed `.env` are checked. */
+/** The number of commits that are checked, of the latest ones that changed `.env`. */
 const COMMITS = 50;
 
-/** Secrets in the repository. */
+/** Finds secrets in the repository. */
 export const REPOSITORY: Check = {
   name: "Repository",
   needsBoot: false,
@@ -36,10 +36,10 @@ export const REPOSITORY: Check = {
   },
 };
 
-/** Git's answers about the folders of applications. */
+/** Git's answers, by application folder. */
 const PLACES = new WeakMap<Subject, Promise<GitAnswer | null>>();
 
-/** Asks git once whether an application is in a repository. */
+/** Asks git, once, whether an application is in a repository. */
 function placeOf(subject: Subject): Promise<GitAnswer | null> {
   const place = PLACES.get(subject) ?? git(subject.root, ["rev-parse", "--is-inside-work-tree"]);
   PLACES.set(subject, place);
@@ -80,7 +80,7 @@ async function trackedFileFindings(subject: Subject, secrets: readonly Secret[])
   const findings: Finding[] = [];
   for (const secret of secrets) {
     const found = await git(subject.root, ["grep", "-n", "-z", "-F", "-I", "-f", "-"], `${secret.value}\n`);
-    // The line itself contains the secret: only the file and the line number are used.
+    // The line itself contains the secret, so only the file and the line number are used.
     const places = [...(found?.output ?? "").matchAll(/^([^\0\n]+)\0(\d+)\0/gm)].filter(([, file]) => file !== ".env");
     const [first] = places;
     if (first === undefined) continue;
@@ -98,7 +98,7 @@ async function historyFindings(subject: Subject, secrets: readonly Secret[]): Pr
   if (log === null || log.code !== 0) return [];
   const found = new Map<string, { readonly secret: Secret; readonly commit: string }>();
   for (const commit of log.output.split("\n").filter((line) => line !== "")) {
-    // Not with show, which would run a filter from the repository's configuration.
+    // `git show` would run a filter from the repository's configuration.
     const file = await git(root, ["cat-file", "blob", `${commit}:./.env`]);
     if (file === null || file.code !== 0) continue;
     const values = Object.values(parseEnv(file.output)).join("\n");

@@ -14,7 +14,7 @@ const OPEN = WEB.filter((middleware) => middleware !== VerifyCsrfToken);
 
 const done = (): string => "done";
 
-/** The parts of the application that the checks read. */
+/** The parts of an application that the checks read. */
 async function subjectWith(
   routes: NonNullable<ApplicationOptions["routes"]>,
   stacks: RouteMiddleware,
@@ -35,7 +35,7 @@ async function subjectWith(
   return subject;
 }
 
-/** Ids and problems, one a line. */
+/** The findings' ids and problems, one per line. */
 const told = (findings: readonly Finding[]): string[] => findings.map(({ id, problem }) => `${id}: ${problem}`);
 
 test("a route that changes something with a session on a separate stack needs CSRF protection", async () => {

@@ -13,7 +13,7 @@ import type { Subject } from "../subject.ts";
 const UNSAFE: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH", "DELETE"]);
 const OFF_STACK = '.withoutMiddleware("web")';
 
-/** The routes as the application matches them: CSRF protection, and the stack that each belongs on. */
+/** Checks the application's routes for CSRF protection, and for the right stack. */
 export const ROUTES: Check = {
   name: "Routes",
   needsBoot: true,
@@ -23,7 +23,9 @@ export const ROUTES: Check = {
   },
 };
 
-/** If the stack web lacks something, all its routes do: that is one finding, or the account pages' finding. */
+/**
+ * If the stack web lacks something, so do all of its routes. This is a single finding, or the account pages' finding.
+ */
 function webFindings(subject: Subject, routes: readonly CompiledRoute[]): Finding[] {
   const open = routes.filter((route) => isOnWeb(route) && lacksCsrfProtection(subject, route));
   if (open.length === 0 || (hasPages(subject) && subject.routeMiddleware !== null)) return [];
@@ -60,12 +62,12 @@ function routeFindings(subject: Subject, route: CompiledRoute): Finding[] {
   return findings;
 }
 
-/** The fix for a route that runs with the visitor's session, but isn't on the stack web. */
+/** The fix for a route that uses the visitor's session, but isn't on the stack web. */
 function protecting(subject: Subject, route: CompiledRoute): Partial<Parameters<typeof error>[1]> {
   if (!isOnApi(route)) {
     return { ...onWeb(subject, route), note: "The route needs the whole stack web, with VerifyCsrfToken." };
   }
-  // The stack's own session is useless: API clients keep no cookies.
+  // The stack's own session is useless, because API clients store no cookies.
   if (subject.stackHas("api", SessionMiddleware)) {
     return { in: "app/kernel.ts", lines: ["// in routeMiddleware:", "api: [JWTAuthenticationMiddleware],"] };
   }
@@ -81,7 +83,7 @@ function onWeb(subject: Subject, route: CompiledRoute): { readonly remove?: stri
   return lines[line - 1]?.includes(OFF_STACK) ? { remove: OFF_STACK } : {};
 }
 
-/** Routes for API clients among those of pages. */
+/** Finds routes for API clients among the routes for pages. */
 function misplacedFindings(subject: Subject, route: CompiledRoute): Finding[] {
   const prefix = apiPrefixOf(subject);
   const isUnder = prefix !== null && `${route.pattern}/`.startsWith(`${prefix}/`);
@@ -106,7 +108,7 @@ function apiPrefixOf({ bindings }: Subject): string | null {
   return prefix === "" ? null : prefix;
 }
 
-/** A route that changes something, in an application with sessions. */
+/** Whether a route changes something, in an application with sessions. */
 function needsProtection(subject: Subject, route: CompiledRoute): boolean {
   return (
     route.methods.some((method) => UNSAFE.has(method)) &&
@@ -139,7 +141,7 @@ function moving(from: string, to: string): string {
   return `Move the line from ROUTES of ${from} to ROUTES of ${to}`;
 }
 
-/** A template, a page of an account, or a handler behind the pages' own middleware. */
+/** Whether a route renders a template, or runs behind the account pages' own middleware. */
 function isPage({ handler, middleware }: CompiledRoute): boolean {
   const isView = typeof handler === "object" && "kind" in handler && handler.kind === "view";
   return isView || middleware.some((text) => nameOf(text) === "auth.page");

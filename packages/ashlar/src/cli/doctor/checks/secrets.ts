@@ -11,19 +11,19 @@ import type { Subject } from "../subject.ts";
 import { driverSecretFindings } from "./driver-secrets.ts";
 import { tokenKeyFindings } from "./token-keys.ts";
 
-/** Former and future values of another secret. */
+/** The variables with former or future values of another secret. */
 const ROTATED: readonly string[] = ["APP_PREVIOUS_KEYS", "APP_NEXT_KEY"];
 const DAY_MS = 86_400_000;
 const PREVIOUS_DAYS = 90;
 
 /**
- * Words that typed secrets contain. Each word is so long that fewer than one random secret in ten million contains it
- * by chance.
+ * Words that occur in secrets typed by people. They are long enough that fewer than one random secret in ten million
+ * contains one by chance.
  */
 const KNOWN_WORDS =
   /secret|changeme|change[-_ ]me|password|example|placeholder|replace[-_ ]|your[-_ ]|default|qwertyu|abcdefg|1234567/i;
 
-/** The secrets: present, random, different, and readable by the application's user only. */
+/** Checks that the secrets are present, random, different, and readable only by the application's user. */
 export const SECRETS: Check = {
   name: "Secrets",
   needsBoot: false,
@@ -44,7 +44,7 @@ async function unreadable({ environmentError, root }: Subject): Promise<Finding>
   const problem = environmentError instanceof Error ? environmentError.message : String(environmentError);
   const isFolder = (await stat(join(root, ".env")).catch(() => null))?.isDirectory() === true;
   if (!isFolder) return error("env.file", { file: ".env", problem, run: "chmod u+r .env" });
-  // A container creates a folder if it mounts a missing file.
+  // If a container mounts a missing file, a folder is created.
   const note = "Then copy .env.example to .env, and run npx ashlar key:generate.";
   return error("env.file", { file: ".env", problem, run: "rmdir .env", note });
 }
@@ -86,7 +86,7 @@ function findingsOf(subject: Subject, secret: Pick<Secret, "name" | "value" | "d
   return [error("secret.known", { ...where, problem })];
 }
 
-/** Reports whether tokens are signed with `JWT_SECRET`, or will be. */
+/** Reports whether tokens are, or will be, signed with `JWT_SECRET`. */
 function usesJwtSecret(subject: Subject): boolean {
   const variable = subject.driverSecrets?.drivers.get("jwt")?.variables.secret ?? "JWT_SECRET";
   return hasApi(subject) && !hasOtherKey(subject) && variable === "JWT_SECRET";
@@ -146,7 +146,7 @@ async function previousFindings(subject: Subject): Promise<Finding[]> {
 }
 
 async function modeFindings({ root, isProduction }: Subject): Promise<Finding[]> {
-  // Windows has no such mode.
+  // Windows doesn't have file modes.
   if (process.platform === "win32") return [];
   const file = await stat(join(root, ".env")).catch(() => null);
   if (file === null || (file.mode & 0o007) === 0) return [];

@@ -18,7 +18,7 @@ const [EC, OTHER] = [
 ];
 const ED = pem(generateKeyPairSync("ed25519").privateKey);
 
-/** The findings about an application with these drivers, whose `.env` is as old as this. */
+/** The findings about an application with these drivers, and a `.env` of this age. */
 async function findingsOf(drivers: object, days = 0): Promise<string[]> {
   const code = `export const DRIVERS = ${JSON.stringify(drivers)};\n`;
   return await findingsIn({ ".env": "APP_ENV=development\n", "config/api.ts": code }, days);
@@ -80,7 +80,7 @@ test("a key that has been staged for more than a week is a warning, with the com
     "warning key.staged: JWT_NEXT_KEY has held a staged key for 8 days. Every process accepts it by now, so it can sign. " +
       "npx ashlar key:generate --jwt ES256 --promote",
   ]);
-  // The command makes no such keys, and without the algorithm it would promote APP_KEY.
+  // The command doesn't generate such keys, and without the algorithm, it would promote APP_KEY.
   const [secret, nextSecret] = [await generatePrivateKey("ES384"), await generatePrivateKey("ES384")];
   expect(await findingsOf({ jwt: { algorithm: "ES384", secret, nextSecret } }, 8)).toEqual([
     expect.stringMatching(/^warning key\.staged: .* so it can sign\. null$/),

@@ -19,7 +19,7 @@ const DAY_MS = 86_400_000;
 /** A staged key is promoted with the next deployment. */
 const STAGED_DAYS = 7;
 
-/** A driver of API tokens that signs with a private key, as written in `config/api.ts`. */
+/** An API token driver that signs with a private key, as written in `config/api.ts`. */
 interface SigningDriver {
   readonly name: string;
   readonly algorithm: JwtAlgorithm;
@@ -27,7 +27,7 @@ interface SigningDriver {
   readonly nextSecret: unknown;
 }
 
-/** The private keys that sign API tokens: present, of the right family, and not staged forever. */
+/** Checks that the private keys for API tokens are present, fit their algorithms, and aren't staged forever. */
 export async function tokenKeyFindings(subject: Subject): Promise<Finding[]> {
   const found = await Promise.all(signingDriversOf(subject).map((driver) => findingsOf(subject, driver)));
   return found.flat();

@@ -5,19 +5,21 @@ import { AshlarError } from "../../../support/index.ts";
 import { type Check, type Finding, warning } from "../finding.ts";
 import type { Subject } from "../subject.ts";
 
-/** How many files a finding names. */
+/** The maximum number of files that a finding names. */
 const NAMED = 5;
 
-/** Whether `ashlar upgrade` has something to do, apart from missing parts, which the other checks report. */
+/**
+ * Checks whether `ashlar upgrade` would change anything, apart from adding missing parts, which other checks report.
+ */
 export const UPGRADE: Check = {
   name: "Upgrade",
   needsBoot: false,
-  // It reads all of the application's text files.
+  // The check reads all of the application's text files.
   seconds: 30,
   async obstacle({ boot }: Subject): Promise<string | null> {
     if (!boot.hasEntry) return "there is no app.ts that creates an application";
     try {
-      // The upgrade is made in a copy.
+      // The upgrade is done in a copy.
       await access(tmpdir(), constants.W_OK);
       return null;
     } catch {
@@ -26,7 +28,7 @@ export const UPGRADE: Check = {
   },
   async run({ root }: Subject): Promise<Finding[]> {
     const plan = await planUpgrade(root).catch((error: unknown) => {
-      // Code that can't be read: startup reports it.
+      // Some code can't be parsed, which startup reports.
       if (error instanceof AshlarError && error.code === "E_COMMAND") return null;
       throw error;
     });

@@ -8,10 +8,10 @@ import { trialWrite } from "../trial-write.ts";
 
 const CONFIG = "config/app.ts";
 
-/** Memory that looks like a disk (`statfs(2)`). */
+/** File systems in memory, by their type in `statfs(2)`. */
 const TMPFS = 0x01021994;
 
-/** The folder for large files of forms, if a route accepts any. */
+/** Checks the folder for large files in forms, if a route accepts any. */
 export const UPLOADS: Check = {
   name: "Uploads",
   needsBoot: true,

@@ -7,18 +7,20 @@ import type { Subject } from "../subject.ts";
 
 const NEW_MIGRATION = "for up() of a new migration: npx ashlar make:migration";
 
-/** A table of users, as described by the class of a driver's users. */
+/** A table of users, as described by the class that a driver uses. */
 interface UserTable {
   readonly table: string;
-  /** The name of the class. */
+  /** The class's name. */
   readonly model: string;
   /** The column that holds the active token; `null` with several tokens per user. */
   readonly token: string | null;
-  /** The other columns, each with the rest of its definition. */
+  /** The other columns, each with its name and definition. */
   readonly others: readonly (readonly [name: string, definition: string])[];
 }
 
-/** The tables of the users that drivers issue tokens to: whether they exist, and have a unique column for the token. */
+/**
+ * Checks whether the tables with the users that drivers issue tokens to exist, and have a unique column for the token.
+ */
 export async function userTableFindings(
   subject: Subject,
   database: Database,
