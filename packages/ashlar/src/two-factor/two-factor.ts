@@ -115,6 +115,23 @@ export class TwoFactorService {
     return hadApp;
   }
 
+  /**
+   * Removes the second factors of all features, for a user who has lost them. A user without a password keeps those that
+   * log in by themselves, such as passkeys.
+   *
+   * @returns whether there was one
+   */
+  async reset(user: Authenticatable): Promise<boolean> {
+    let hadAny = await this.has(user as object as RegisteredUser);
+    await this.removeAll(user);
+    if (user.passwordHash() === null) return hadAny;
+    for (const { name } of this.factors) {
+      const removed = await this.#authenticators.tableOf(name, user).deleteAll(user.authId());
+      hadAny ||= removed > 0;
+    }
+    return hadAny;
+  }
+
   /** Announces a change, and mails the owner about it. */
   async changed<Name extends TwoFactorEventName>(
     place: ChangePlace,

@@ -4,8 +4,8 @@ import { authenticatorCode, createTestClient, type TestClient, type TestResponse
 import type { FullUser } from "../support/account-application.ts";
 import { type Crowd, FactorProcesses, sharing, twenty } from "../support/factor-processes.ts";
 import { send } from "../support/feature-shop.ts";
-import { addPasskey, optionsFor, PasskeyDevice } from "../support/passkey-device.ts";
 import { inPairs } from "../support/in-pairs.ts";
+import { optionsFor, PasskeyDevice } from "../support/passkey-device.ts";
 import { onEachDatabase } from "../support/services.ts";
 import { codesOn, PASSWORD, secretOn } from "../support/two-factor-shop.ts";
 
@@ -32,7 +32,12 @@ await onEachDatabase("two processes,", (engine) => {
   }
 
   /** A user with an app, whose recovery codes are known. */
-  async function userWithApp(): Promise<{ user: FullUser; client: TestClient; secret: string; codes: readonly string[] }> {
+  async function userWithApp(): Promise<{
+    user: FullUser;
+    client: TestClient;
+    secret: string;
+    codes: readonly string[];
+  }> {
     const user = await newUser();
     const client = await loggedIn(user);
     const page = await client.get("/account/two_factor/app");
@@ -106,6 +111,20 @@ await onEachDatabase("two processes,", (engine) => {
       );
       expect([having(sent, 200).length, having(sent, 401).length]).toEqual([1, 19]);
     }
+  });
+
+  test("S142 GHSA-7w99-5wm4-3g79: of twenty requests with one waiting login, each with its own code, one gets a token", async () => {
+    const { user, codes } = await userWithApp();
+    const clients = twenty(crowd);
+    const begun = await clients[0]!.postJson("/api/auth", { username: user.email, password: PASSWORD });
+    const { pending } = begun.assertStatus(401).json as { pending: string };
+    const sent = await Promise.all(
+      clients.map((one, index) => {
+        return one.withToken(pending).postJson("/api/auth", { recovery_code: codes[index % 10]! });
+      }),
+    );
+    expect([having(sent, 200).length, having(sent, 401).length]).toEqual([1, 19]);
+    (await clients[0]!.withToken(pending).postJson("/api/auth", { recovery_code: codes[9]! })).assertStatus(401);
   });
 
   test("S142 of twenty requests with one passkey's challenge, one registers it, one logs in, and one gets a token", async () => {

@@ -13,20 +13,22 @@ interface Found {
   readonly user: Authenticatable;
 }
 
-/** `two-factor:reset`: turns off two-factor authentication for a user, and ends all access to the account. */
+/** `two-factor:reset`: removes a user's second factors, and ends all access to the account. */
 export async function run({ args, application: boot, print }: CommandContext): Promise<void> {
   const { values, text } = argumentsOf(args);
   const application = await boot();
   const { container } = application;
   const { guard, user } = await found(application, text, values.guard ?? null);
   const service = container.make("twoFactor");
-  const wasOn = await service.removeAll(user);
+  const hadAny = await service.reset(user);
   const { access } = container.make("accounts");
   await access.end(guard, user, { what: "everything", reason: "command", proof: "none" });
   await tell(application, { guard, user }, values);
   await service.mail(guard, user as object as RegisteredUser, { change: "reset" });
-  const had = wasOn ? "Two-factor authentication has been turned off" : "There was no authenticator app";
+  const had = hadAny ? "Two-factor authentication has been turned off" : "There was no second factor";
   print(`${had} for the user ${user.authId()}. All access to the account has ended.`);
+  if (await service.has(user as object as RegisteredUser))
+    print("The account has no password, so its passkeys are the only way in, and stay.");
 }
 
 function argumentsOf(args: readonly string[]) {
