@@ -78,7 +78,9 @@ class Shop {
     await device.postJson("/confirm_password", { password: PASSWORD });
     await device.postJson("/login/two_factor", { code: app.next() });
     (await addPasskey(device, new PasskeyDevice())).assertStatus(201);
-    (await device.postJson("/account/tokens", { name: "A script", abilities: ["orders.read"], days: 7 })).assertStatus(201);
+    (await device.postJson("/account/tokens", { name: "A script", abilities: ["orders.read"], days: 7 })).assertStatus(
+      201,
+    );
     return { user, client: device, app, codes };
   }
 }
@@ -100,9 +102,7 @@ describe.each(["pages", "JSON"] as const)("an application with %s:", (answers) =
     const { client: eve, user: stranger } = await shop.everything(EVE);
     const before = await shop.credentialsOf(user);
     const kinds = new Set(before.map(([table, { kind = table }]) => kind));
-    expect(kinds).toEqual(
-      new Set(["totp", "recovery_code", "trusted_device", "passkey", "logins", "personal_tokens"]),
-    );
+    expect(kinds).toEqual(new Set(["totp", "recovery_code", "trusted_device", "passkey", "logins", "personal_tokens"]));
     const own = await shop.credentialsOf(stranger);
     const routes = shop.application.router.routes.filter(({ methods, pattern }) => {
       return pattern.includes("@id") && !methods.includes("GET");

@@ -71,7 +71,7 @@ await onEachDatabase("two processes,", (engine) => {
   const having = (responses: readonly TestResponse[], status: number) =>
     responses.filter((response) => response.status === status);
 
-  test("S142 of twenty requests that set up one app, one does, and its codes are the ones that count", async () => {
+  test("S142 of twenty requests that set up one app, one does, and only its codes count", async () => {
     const user = await newUser();
     const client = await loggedIn(user);
     const page = await client.get("/account/two_factor/app");
