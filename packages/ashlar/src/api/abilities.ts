@@ -1,13 +1,13 @@
 import { ConfigurationError, type MaybePromise, suggestion, ValidationError } from "../support/index.ts";
 import { message } from "./messages.ts";
 
-/** A word that names what a token may be used for, such as `orders.write`. */
+/** A name for something that a token may be used for, such as `orders.write`. */
 export const ABILITY_PATTERN: RegExp = /^[a-z0-9._:-]{1,64}$/;
 
 /** Describes the form of an ability in messages. */
 export const ABILITY_FORM = "1 to 64 lower-case letters, digits and . _ : -";
 
-/** The most abilities that a token can name. */
+/** The maximum number of abilities in a token. */
 export const MAX_ABILITIES = 100;
 
 /** Joins abilities with spaces for storage in a column, like the claim `scope` (RFC 8693 §4.2, RFC 9068 §2.2.3). */
@@ -15,7 +15,7 @@ export function joined(abilities: Iterable<string> | null): string | null {
   return abilities === null ? null : [...abilities].join(" ");
 }
 
-/** Splits the text in such a column; `null` means everything. */
+/** Splits the text in such a column; `null` for all abilities. */
 export function split(text: string | null): readonly string[] | null {
   return text === null ? null : text.split(" ").filter((ability) => ability !== "");
 }
@@ -48,7 +48,7 @@ export class GrantedAbilities {
 
   /**
    * @param listed the application's abilities; `null` if it doesn't list them
-   * @param ofUser returns the abilities that a user may give; `null`: all
+   * @param ofUser returns the abilities that a user may give; `null` for all
    */
   constructor(listed: readonly string[] | null = null, ofUser: AbilitiesOf | null = null) {
     this.#listed = listed;
@@ -72,9 +72,9 @@ export class GrantedAbilities {
   }
 
   /**
-   * The abilities that a token is issued with; `null`: everything that its user may give, now or later.
+   * The abilities with which a token is issued; `null` for all that its user may give, now or later.
    *
-   * @param requested what the client asks for; `null`: all
+   * @param requested the abilities that the client requests; `null` for all
    * @throws `E_INVALID_INPUT` if the user may not give one of them
    */
   async choose(user: object, requested: readonly string[] | null): Promise<readonly string[] | null> {
@@ -84,14 +84,14 @@ export class GrantedAbilities {
     throw new ValidationError({ abilities: [refusal] });
   }
 
-  /** The abilities that a user may give; `null`: everything, because the application doesn't list them. */
+  /** The abilities that a user may give; `null` for all, because the application doesn't list them. */
   async allowed(user: object): Promise<readonly string[] | null> {
     return (await this.#ofUser(user)) ?? this.#listed;
   }
 
   /**
-   * Explains what is wrong with a list of abilities: names the first one that the user may not give, and all that they
-   * may.
+   * Explains what is wrong with a list of abilities. Names the first one that the user may not give, and all those that
+   * they may.
    *
    * @returns `null` if the user may give all of them
    */
@@ -104,14 +104,17 @@ export class GrantedAbilities {
     return message("api.input.unknownAbility", { ability: unknown, known: allowed.join(", ") });
   }
 
-  /** Reduces a token's abilities to those that its user may still give; `null`: everything. */
+  /** Reduces a token's abilities to those that its user may still give; `null` for all. */
   async limit(user: object, abilities: readonly string[] | null): Promise<readonly string[] | null> {
     const allowed = await this.#ofUser(user);
     if (allowed === null) return abilities;
     return abilities === null ? allowed : abilities.filter((ability) => allowed.includes(ability));
   }
 
-  /** Does the same for a presented token. Returns a promise only if the application decides for each user. */
+  /**
+   * Reduces a presented token's abilities in the same way. Returns a promise only if the application decides for each
+   * user.
+   */
   limitPresented(user: object, abilities: ReadonlySet<string> | null): MaybePromise<ReadonlySet<string> | null> {
     if (this.#abilitiesOf === null) return abilities;
     return this.limit(user, abilities === null ? null : [...abilities]).then((limited) => limited && new Set(limited));

@@ -56,7 +56,7 @@ export class ApiProvider extends Provider {
     logger.warn({ finding: "limits.provider" }, missing.message);
   }
 
-  /** Fetches the keys of other issuers before the first token arrives. The server starts even if that fails. */
+  /** Fetches other issuers' keys before the first token arrives. The server starts even if that fails. */
   override listening(): void {
     for (const keys of this.#resources.keys) void keys.refresh();
   }
@@ -89,7 +89,9 @@ export class ApiProvider extends Provider {
     });
   }
 
-  /** Pages and mails about ended access mention the API tokens that remain valid, which only this provider knows. */
+  /**
+   * Pages and mails about ended access mention the API tokens that remain valid, which are known only to this provider.
+   */
   #reportRemainingTokens(drivers: readonly Driver[]): void {
     const { container } = this.application;
     const remaining = drivers

@@ -166,12 +166,12 @@ test("a model with only this mixin keeps a digest, and removes it as access ends
   const bare = Key.fromRow({ id: 1 });
   expect(bare.tokenDigest()).toBeNull();
   expect((bare as unknown as { accessChanges(): object }).accessChanges()).toEqual({});
-  // Only text can be a token, whether or not the class has an API; the API decides about text.
+  // Only text can be a token, whether or not the class has an API. Text is left to the API.
   for (const token of [null, undefined, 7, ["a token"]]) expect(await Key.attemptByToken(token)).toBeNull();
   await expect(Key.attemptByToken("a token")).rejects.toMatchObject({ code: "E_UNKNOWN_SERVICE" });
   database.onQuery(({ sql }) => void ended.push(sql.split(" ")[0]!));
   await (key as unknown as CredentialHolder).endCredentials();
-  // Those of the class that the mixin extends end first.
+  // The credentials of the class that the mixin extends end first.
   expect(ended).toEqual(["own", "update"]);
   expect([key.tokenDigest(), (await Key.find(1))!.tokenDigest()]).toEqual([null, null]);
   await key.delete();

@@ -12,7 +12,7 @@ import "../database/index.ts";
 /** The members that {@link AuthenticatesTokens} adds to a model. */
 export interface AuthenticatesTokensInstance extends Pick<TokenHolder, "holdsToken" | "activateToken" | "revokeToken"> {
   /**
-   * Creates the user's new active API token, replacing the previous one. The table holds its digest, never the token.
+   * Creates the user's new active API token, replacing the previous one. Only its digest is stored, never the token.
    *
    * Security: it requires neither a proof nor the steps of a login (`steps` of `GUARDS`). To log a user in, use
    * `/api/auth`, or call it only after `auth.login` returned `complete`.
@@ -22,7 +22,7 @@ export interface AuthenticatesTokensInstance extends Pick<TokenHolder, "holdsTok
    * is gone; `E_UNKNOWN_SERVICE` if the application has no API; `E_INVALID_MODEL` if no driver has the class as its `model`
    */
   generateJwt(): Promise<string>;
-  /** The digest of the user's active API token, as it was read; `null` if there isn't one. */
+  /** The digest of the user's active API token when the user was read; `null` if there isn't one. */
   tokenDigest(): string | null;
   /**
    * Removes the user's active API token.
@@ -38,14 +38,15 @@ export interface AuthenticatesTokensInstance extends Pick<TokenHolder, "holdsTok
 /** The members that {@link AuthenticatesTokens} adds to a model's class. */
 export interface AuthenticatesTokensStatics {
   /**
-   * The column with the digest of the active token. It is left out of JSON, hidden or not, and `fill` never sets it.
+   * The column with the digest of the active token. JSON never contains it, whether or not it is hidden, and `fill`
+   * never sets it.
    */
   tokenColumn: string;
   /**
-   * The user whose active token this is, or `null`.
+   * Returns the user with this active token, or `null`.
    *
-   * @param token the value that the caller sent, of any type
-   * @throws `E_UNKNOWN_SERVICE`, `E_INVALID_MODEL` as {@link AuthenticatesTokensInstance.generateJwt}
+   * @param token the value that the client sent, of any type
+   * @throws `E_UNKNOWN_SERVICE`, `E_INVALID_MODEL` like {@link AuthenticatesTokensInstance.generateJwt}
    */
   attemptByToken<M extends Model>(this: ModelClass<M> & AuthenticatesTokensStatics, token: unknown): Promise<M | null>;
   /** Replaces the stored digest of a user's active token, provided that `replaced` is still the stored one. */
@@ -104,10 +105,10 @@ export function AuthenticatesTokens<B extends ModelClass>(
     }
 
     async activateToken(digest: string): Promise<void> {
-      // One conditional UPDATE: a token that is being issued while the password is reset must not survive that.
+      // A single conditional UPDATE, because a token that is issued during a password reset must not remain valid.
       const conditions = (this as Partial<AuthenticatesInstance>).accessConditions?.() ?? {};
       if (await this.writeColumns({ [this.#class.tokenColumn]: digest }, conditions)) return;
-      // A token must never be returned if nothing is stored for it.
+      // A token must never be returned if it hasn't been stored.
       throw new AshlarError((await this.#stored()) === null ? "E_ROW_NOT_FOUND" : "E_STALE_PROOF");
     }
 
@@ -131,7 +132,7 @@ export function AuthenticatesTokens<B extends ModelClass>(
       return this.getOriginal(tokenColumn as never) === undefined ? inherited : { ...inherited, [tokenColumn]: null };
     }
 
-    /** The row as it is now; `null` if it is gone. */
+    /** The row's current state; `null` if it is gone. */
     #stored(): Promise<Model | null> {
       const { primaryKey } = this.#class;
       return this.#class.find((this as unknown as Record<string, UserId>)[primaryKey]!);

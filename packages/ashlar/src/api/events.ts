@@ -4,31 +4,31 @@ import type { Logger } from "../kernel/index.ts";
 import { currentDate } from "../support/index.ts";
 import type { RefusedToken, TokenFailure } from "./verifier.ts";
 
-/** A user got an API token. */
+/** Emitted when a user gets an API token. */
 export interface TokenEvent extends SecurityEvent {
   /** The user's primary key, as in the token. */
   readonly userId: string;
 }
 
-/** An API token was refused. */
+/** Emitted when an API token is refused. */
 export interface TokenRefusedEvent extends SecurityEvent {
   /** The token's owner; `null` if the signature, and therefore the content, cannot be trusted. */
   readonly userId: string | null;
-  /** Why it was refused. */
+  /** Why the token was refused. */
   readonly reason: TokenFailure;
 }
 
-/** A refresh token was used again more than a minute after it was replaced. */
+/** Emitted when a refresh token is used again more than a minute after it was replaced. */
 export interface TokenReusedEvent extends TokenEvent {
-  /** The name of the token, as its user knows it. */
+  /** The token's name. */
   readonly name: string;
 }
 
-/** A personal token was created or revoked. */
+/** Emitted when a personal token is created or revoked. */
 export interface PersonalTokenEvent extends TokenEvent {
-  /** The id of the token, as `ashlar tokens:list` shows it. */
+  /** The token's id, as listed by `ashlar tokens:list`. */
   readonly tokenId: string;
-  /** The name of the token, as its user has chosen it. */
+  /** The token's name, chosen by its user. */
   readonly name: string;
 }
 
@@ -53,7 +53,7 @@ export class TokenEvents {
   readonly #events: Events | null;
   readonly #logger: Logger;
 
-  /** @param guard the name of the driver, and of its guard */
+  /** @param guard the name of both the driver and its guard */
   constructor(guard: string, events: Events | null, logger: Logger) {
     this.#guard = guard;
     this.#events = events;

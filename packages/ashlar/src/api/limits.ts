@@ -11,8 +11,8 @@ const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 
 /**
- * The limits of the token endpoints, in addition to that of passwords. Buckets by address alone count failures; genuine
- * tokens have separate counts, whatever address they come from.
+ * The limits of the token endpoints, in addition to the limit for passwords. Buckets by address alone count failures.
+ * Genuine tokens are counted separately, whatever address they come from.
  */
 export const TOKEN_LIMITS: ByLimit<LimitDeclaration> = {
   "api.reauth": {

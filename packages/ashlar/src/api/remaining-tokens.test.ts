@@ -33,7 +33,7 @@ function accountsWithTokens(driver: object, routes: readonly RouteEntry[] = []):
   });
 }
 
-/** What is reported about remaining tokens of users of several classes, when their access has ended. */
+/** The remaining tokens that are reported for users of several classes whose access has ended. */
 async function remaining(driver: object): Promise<Record<string, unknown>> {
   const { application } = await accountsWithTokens(driver);
   const accounts = application.container.make("accounts");
@@ -50,7 +50,7 @@ describe("API tokens that outlive the end of access", () => {
   ])("are reported for users whose rows they belong to, whatever the class: %o", async (driver, expiresInMinutes) => {
     const told = { expiresInMinutes };
     expect(await remaining(driver)).toEqual({ ...nothing, User: told, Editor: told, Reader: told });
-    // Classes that are not models of the framework have no table that they could share.
+    // Classes that aren't the framework's models have no table to share.
     expect(await remaining({ ...driver, model: Member })).toEqual({ ...nothing, Member: told });
   });
 

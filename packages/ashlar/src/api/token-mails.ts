@@ -1,12 +1,12 @@
 import type { Authenticatable } from "../auth/index.ts";
 import type { Container } from "../kernel/index.ts";
 
-/** Mails the users of one driver about their tokens. */
+/** Mails a driver's users about their tokens. */
 export class TokenMails {
   readonly #guard: string;
   readonly #container: Container;
 
-  /** @param guard the name of the driver, and of its guard */
+  /** @param guard the name of both the driver and its guard */
   constructor(guard: string, container: Container) {
     this.#guard = guard;
     this.#container = container;

@@ -33,7 +33,7 @@ async function withTokens(retention: object = {}, engine?: TestEngine): Promise<
   return accounts;
 }
 
-/** Stores tokens of Ada, each last used so many milliseconds ago. */
+/** Stores tokens of Ada's, each last used this many milliseconds ago. */
 async function store({ database }: TestAccounts, agos: readonly number[]): Promise<void> {
   const rows = agos.map((ago, index) => ({
     user_id: ADA.id,

@@ -18,7 +18,7 @@ export type TokenFailure =
   | "not_a_refresh_token"
   | "keys_unavailable";
 
-/** A token that was refused. */
+/** The refusal of a token. */
 export interface RefusedToken {
   readonly failure: TokenFailure;
   /** The token's owner; `null` if the signature, and therefore the content, cannot be trusted. */
@@ -32,11 +32,11 @@ export interface TokenClaims extends JwtClaims {
 
 /** The facts that an accepted token proves. */
 export interface VerifiedToken {
-  /** The primary key of its user, as text; `null` if only {@link Verifier.findUser} can tell. */
+  /** The primary key of its user, as text; `null` if only {@link Verifier.findUser} can determine it. */
   readonly userId: string | null;
   /** The claims of a JWT; `null` for a token without any. */
   readonly claims: TokenClaims | null;
-  /** What the token may be used for; `null`: everything. */
+  /** The token's abilities; `null` for all. */
   readonly abilities: ReadonlySet<string> | null;
   /**
    * Identifies the token's row; `null` if it has none. With `many()`, it is the claim `sid`, which all access tokens of
@@ -45,13 +45,13 @@ export interface VerifiedToken {
   readonly id: string | null;
 }
 
-/** What a JWT of an issuing driver proves. */
+/** The facts proved by an issuing driver's JWT. */
 export interface VerifiedJwt extends VerifiedToken {
   readonly userId: string;
   readonly claims: TokenClaims;
 }
 
-/** A token that was issued here, active or not. */
+/** A token that a driver issued, active or not. */
 export interface FoundToken {
   /** The primary key of its user, as text. */
   readonly owner: string;
@@ -65,7 +65,7 @@ export interface FoundToken {
 
 /** When and how a token's user proved who they are, as claims. */
 export interface TokenAuthentication {
-  /** In seconds since 1970 (OpenID Connect Core 1.0 §2). */
+  /** The time, in seconds since 1970 (OpenID Connect Core 1.0 §2). */
   readonly auth_time: number;
   /** The methods, in the values of RFC 8176: `["pwd", "otp", "mfa"]`. */
   readonly amr: readonly string[];
@@ -76,24 +76,24 @@ export interface TokenAuthentication {
  * has one or more verifiers.
  */
 export interface Verifier {
-  /** Whether a request is only let through once {@link Verifier.findUser} has found a user. */
+  /** Whether a request passes only if {@link Verifier.findUser} has found a user. */
   readonly authenticates: boolean;
   /** Whether tokens of this kind are refused as the input `token`, because they last too long to be in URLs. */
   readonly isHeaderOnly?: boolean;
   /** Reports whether a token is of this kind, judging only by its form. */
   recognizes(token: string): boolean;
   /**
-   * Whether another issuer has signed a token for this application, which therefore can't revoke it; also if it has expired,
-   * or is not valid yet. `"unknown"` if the issuer's keys could not be fetched. Without this method, no other issuer signs
-   * tokens of this kind.
+   * Whether another issuer has signed a token for this application, even if it has expired, or isn't valid yet. The
+   * application can't revoke such a token. `"unknown"` if the issuer's keys could not be fetched. Without this method,
+   * no other issuer signs tokens of this kind.
    */
   isSignedElsewhere?(token: string): MaybePromise<boolean | "unknown">;
-  /** Verifies a token. It is a promise only if something has to be fetched or looked up. */
+  /** Verifies a token. Returns a promise only if something has to be fetched or looked up. */
   verify(token: string): MaybePromise<VerifiedToken | RefusedToken>;
   /**
-   * The user that a verified token proves; `null` if the user does not exist; a refusal if the token is no longer active.
+   * Returns the user of a verified token; `null` if the user doesn't exist; a refusal if the token is no longer active.
    *
-   * @param verified what {@link Verifier.verify} returned for this token
+   * @param verified the result of {@link Verifier.verify} for this token
    * @param context the request's context. If its `isReadOnly` is set, nothing may be stored, such as that the token was
    * used
    */
@@ -103,8 +103,8 @@ export interface Verifier {
     context: HttpContext,
   ): MaybePromise<Authenticatable | RefusedToken | null>;
   /**
-   * The abilities of a verified token once its user has been found; `null`: everything. Without this method, it is what
-   * {@link verify} returned.
+   * The abilities of a verified token after its user has been found; `null` for all. Without this method, they are
+   * those that {@link verify} returned.
    */
   abilitiesNow?(user: Authenticatable, verified: VerifiedToken): MaybePromise<ReadonlySet<string> | null>;
 }

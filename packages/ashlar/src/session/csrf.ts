@@ -10,7 +10,7 @@ export const Csrf: {
   /**
    * The route `csrf`: `GET /csrf` responds with `{ "token": … }`, for front ends that don't get their token with a
    * page. They send it in the header `X-CSRF-TOKEN`. The token belongs to the session, which starts here if there isn't
-   * one. After a login, a logout, or when the session has expired, a new token is needed.
+   * one. A new token is needed after a login, after a logout, and when the session has expired.
    *
    * ```ts
    * export const ROUTES = [...Auth.routes(AuthControllers), ...Csrf.routes()];

@@ -17,7 +17,7 @@ import { type SessionManager, sessionManagerOf } from "./sessions/session-manage
  * If a form's handler throws `E_INVALID_INPUT`, the response is a redirect back to the form, with the messages and the
  * input flashed, or the form itself (422) if the session can't hold them. If a form's page has expired (419), or there
  * were too many attempts (429), the response is the form itself, filled in. If the server has failed, or the form is
- * too large, the error page links back to the form, which is then filled in. Callers that want JSON get the problem
+ * too large, the error page links back to the form, which is then filled in. Clients that accept JSON get the problem
  * document.
  */
 export class SessionMiddleware implements Middleware {
@@ -63,7 +63,10 @@ export class SessionMiddleware implements Middleware {
     return result;
   }
 
-  /** Handles a session that couldn't be read. Nothing is known about the visitor then, and no user is looked up. */
+  /**
+   * Handles a session that couldn't be read. In that case, nothing is known about the visitor, and no user is looked
+   * up.
+   */
   async #unread(context: HttpContext, held: RequestSession, error: unknown): Promise<never> {
     markUserUnknown(context);
     await this.#again(context, held, error);

@@ -85,7 +85,7 @@ export class SessionProvider extends Provider {
     if (session.domain !== null && settings.environment === "production") {
       logger.warn(sharedCookieWarning("config/session.ts: SESSION.domain", session.domain));
     }
-    // If the author has set `sameSite`, there is no warning.
+    // There is no warning if the author has set `sameSite`.
     const isDecided = Object(SESSION).sameSite !== undefined;
     const lost = isDecided ? null : lostCookies(session, settings.trustedOrigins.list, this.application.url);
     if (lost !== null) logger.warn(lost);

@@ -11,7 +11,7 @@ import { message } from "./messages.ts";
 
 /**
  * Lets requests that could change something pass only if they come from a page of the application, or of an origin in
- * `APP.trustedOrigins`. They must include the token that the page got for this session, in the input `__token` or the
+ * `APP.trustedOrigins`. They must include the token that the page has for this session, in the input `__token` or the
  * header `X-CSRF-TOKEN`. Put it after `SessionMiddleware`.
  *
  * Exempt routes that other systems call, such as webhooks, by the route's name, or by its pattern as written:
@@ -25,7 +25,7 @@ import { message } from "./messages.ts";
  * Security: an exempt route must identify its caller by something that browsers don't send automatically.
  */
 export class VerifyCsrfToken implements Middleware {
-  /** The routes that need no token, by their names, or by their patterns including prefixes. */
+  /** The routes that need no token, by name, or by pattern including prefixes. */
   protected readonly except: readonly string[] = [];
   readonly #routes: readonly CompiledRoute[];
   #exempt: ReadonlySet<RouteInfo | null> | null = null;
@@ -74,7 +74,7 @@ export class VerifyCsrfToken implements Middleware {
     throw new ConfigurationError(`${this.constructor.name}.except`, problem, suggestion(name, new Set(known)));
   }
 
-  /** The token is checked once the body has been read. Requests that need no token are decided at once. */
+  /** The token is checked once the body has been read. Requests that need no token pass immediately. */
   beforeBody(): boolean {
     return true;
   }

@@ -8,14 +8,14 @@ export interface IssuingDriver {
   readonly hasMany: boolean;
   /** Whether its users have personal tokens. */
   readonly hasPersonal: boolean;
-  /** `null` if unknown. */
+  /** The class of its users; `null` if unknown. */
   readonly model: Readonly<Record<string, unknown>> | null;
 }
 
 /**
  * The drivers of an application that issue tokens.
  *
- * @param drivers `DRIVERS` of `config/api.ts`, as it is written there
+ * @param drivers `DRIVERS`, as written in `config/api.ts`
  */
 export function issuingDriversIn(drivers: Readonly<Record<string, unknown>>): readonly IssuingDriver[] {
   return Object.entries(drivers).flatMap(([name, entry]): IssuingDriver[] => {

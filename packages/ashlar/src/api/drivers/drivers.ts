@@ -20,7 +20,7 @@ declare module "../../kernel/container.ts" {
   }
 }
 
-/** The name of the route that issues tokens; that of a named driver follows the driver's name. */
+/** The name of the route that issues tokens. A named driver's route has the driver's name as a prefix. */
 export const LOGIN_ROUTE = "api.auth";
 
 /** A driver of API tokens: an entry of `DRIVERS`, with a guard of the same name. */
@@ -28,9 +28,9 @@ export interface Driver {
   readonly name: string;
   readonly settings: CompleteDriverSettings;
   readonly events: TokenEvents;
-  /** The kinds of tokens that it accepts: the first verifier that recognizes a token verifies it. */
+  /** The verifiers for the kinds of tokens that it accepts. The first one that recognizes a token verifies it. */
   readonly verifiers: readonly Verifier[];
-  /** Issues the driver's tokens; `null` if another issuer does. */
+  /** Issues the driver's tokens; `null` if they come from another issuer. */
   readonly issuer: Issuer | null;
   /** Its users' personal tokens; `null` without the setting `personal`. */
   readonly personal: PersonalStore | null;
@@ -41,7 +41,7 @@ export class Drivers {
   readonly all: readonly Driver[];
   /** The application's abilities. */
   readonly abilities: GrantedAbilities;
-  /** By name. */
+  /** The drivers by name. */
   readonly byName: ReadonlyMap<string, Driver>;
   readonly #router: () => Router | null;
 
@@ -70,7 +70,7 @@ export class Drivers {
   /**
    * The issuer of a driver's tokens.
    *
-   * @param name default: the first driver that issues tokens
+   * @param name the driver's name; default: the first driver that issues tokens
    * @throws `E_UNKNOWN_GUARD` if no driver has this name; `E_UNKNOWN_SERVICE` if it does not issue tokens
    */
   issuer(name: string | null = null): Issuer {
@@ -83,7 +83,7 @@ export class Drivers {
   /**
    * A driver's personal tokens.
    *
-   * @param name default: the first driver that has any
+   * @param name the driver's name; default: the first driver with personal tokens
    * @throws `E_UNKNOWN_GUARD` if no driver has this name; `E_UNKNOWN_SERVICE` without personal tokens
    */
   personal(name: string | null = null): PersonalStore {
@@ -95,7 +95,7 @@ export class Drivers {
     throw new AshlarError("E_UNKNOWN_SERVICE", `${problem} Add personal: personal(), from "ashlar/api".`);
   }
 
-  /** The URL of the endpoint that issues an issuer's tokens, one of `Api.routes()`; `null` if there isn't one. */
+  /** The URL of an issuer's endpoint for new tokens, one of `Api.routes()`; `null` if there isn't one. */
   loginUrl(issuer: Issuer): string | null {
     const router = this.#router();
     const names = [`${issuer.name}.${LOGIN_ROUTE}`, ...(issuer === this.issuer() ? [LOGIN_ROUTE] : [])];
@@ -111,7 +111,7 @@ export class Drivers {
     return own?.issuer ?? this.issuer();
   }
 
-  /** The personal tokens of users of a class; `null` if no driver with these users has any. */
+  /** The personal tokens for users of a class; `null` if no driver with these users has personal tokens. */
   findPersonal(userClass: object): PersonalStore | null {
     // The same key in another class belongs to another person.
     const isOwn = ({ personal, settings }: Driver) =>
@@ -120,9 +120,9 @@ export class Drivers {
   }
 
   /**
-   * The personal tokens of users of a class.
+   * The personal tokens for users of a class.
    *
-   * @throws `E_UNKNOWN_SERVICE` if no driver with these users has any
+   * @throws `E_UNKNOWN_SERVICE` if no driver with these users has personal tokens
    */
   personalFor(userClass: object): PersonalStore {
     const personal = this.findPersonal(userClass);
@@ -133,8 +133,8 @@ export class Drivers {
   }
 
   /**
-   * The driver that issued a token, even if the token can no longer be used: the driver signed it or has a row for it, or the
-   * driver's issuer signed it for this application. `null` if there isn't one.
+   * The driver that issued a token, even if the token can no longer be used: either the driver signed it, or has a row
+   * for it, or the driver's issuer signed it for this application. `null` if there isn't one.
    *
    * @throws `E_ISSUER_UNAVAILABLE` if it may be a token of another issuer whose keys could not be fetched
    */
@@ -168,14 +168,14 @@ export function driversOf(container: Container): Drivers {
   throw new AshlarError("E_UNKNOWN_SERVICE", `The application has no API tokens. ${remedy}`);
 }
 
-/** Finds a token that a driver issued, no matter how long ago; `null` if it didn't. */
+/** Finds a token that a driver issued, no matter how long ago; `null` if the driver didn't issue it. */
 export async function findIssued({ personal, issuer }: Driver, token: string): Promise<FoundToken | null> {
   if (personal?.recognizes(token)) return personal.findIssued(token);
   const owner = issuer?.store.ownerOf(token) ?? null;
   return owner === null ? null : { owner, revoke: (address) => issuer!.revoke(token, address) };
 }
 
-/** Says how to give users of a class personal tokens, for messages. */
+/** Explains, for messages, how to enable personal tokens for users of a class. */
 export function remedyFor(model: string): string {
   return `Add personal: personal(), from "ashlar/api", to the entry whose model is ${model}.`;
 }
@@ -191,7 +191,7 @@ function requireApart({ settings: one }: Driver, { settings: other }: Driver): v
     requireIssuersApart(one, other, where);
     return;
   }
-  // Which keys another issuer will publish is not known here, so its name and the audience have to differ.
+  // We don't know which keys another issuer will publish, so its name and the audience have to differ.
   if (one.issuer !== other.issuer || one.audience !== other.audience) return;
   const problem = `it has the same issuer and audience as "${one.name}", so each of the two could accept the other's tokens.`;
   throw new ConfigurationError(where, problem, "Use one driver, or give each its own audience.");

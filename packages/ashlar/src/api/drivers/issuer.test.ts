@@ -27,7 +27,7 @@ beforeEach(async () => {
 });
 afterEach(() => setClock(null));
 
-/** @param lines receives the log */
+/** @param lines the lines of the log */
 function issuer(options: object = {}, lines: string[] = []): Issuer {
   const [jwt] = readApiSettings({ jwt: { secret: SECRET, model: Member, ...options } });
   const settings = { name: "test", environment: "test", log: { level: "info", requests: false } } as const;
@@ -36,18 +36,18 @@ function issuer(options: object = {}, lines: string[] = []): Issuer {
   return new Issuer(store, new TokenEvents("jwt", null, logger));
 }
 
-/** A token that this or another party signed, with these claims. */
+/** A token with these claims, signed by this or another party. */
 function signed(claims: object, secret = SECRET): string {
   return signJwt(claims as JwtClaims, new SigningKey("HS512", secret));
 }
 
-/** Admits every user, as a guard without steps does. */
+/** Admits every user, like a guard without steps. */
 async function admit(user: object): Promise<CompleteLogin> {
   const login = { context: {} as HttpContext, guard: "jwt", user, purpose: "renewal", passed: [] } as const;
   return (await CompleteLogin.judge([], login, async () => false)) as CompleteLogin;
 }
 
-/** Renews the token of a user whom no step refuses. */
+/** Renews a user's token without any step refusing. */
 async function renew(tokens: Issuer, token: string, address: string | null = null): Promise<string | null> {
   return (await tokens.renew(token, { address, userAgent: null }, admit))?.token ?? null;
 }
@@ -56,7 +56,7 @@ function claimsOf(token: string): Record<string, unknown> {
   return JSON.parse(Buffer.from(token.split(".")[1]!, "base64url").toString());
 }
 
-/** The subject of an accepted token, or why it was refused and whose it was. */
+/** The subject of an accepted token, or why it was refused, and its owner. */
 function outcome(verification: VerifiedJwt | RefusedToken): unknown {
   return "claims" in verification ? verification.claims.sub : [verification.failure, verification.userId];
 }
@@ -291,7 +291,7 @@ describe("renew()", () => {
       const verification = tokens.verify(one);
       expect("claims" in verification && (await tokens.findActiveUser(one, verification.claims))).toEqual(user);
     }
-    // As an earlier version stored it.
+    // The digest as stored by an earlier version.
     const old = tokens.issue(1);
     await user.activateToken(digest(old));
     expect(await renew(tokens, old)).not.toBeNull();

@@ -12,7 +12,7 @@ import type { RefusedToken, TokenAuthentication, TokenClaims, VerifiedJwt } from
  */
 export class Issuer {
   readonly settings: CompleteJwtSettings;
-  /** @internal Where the tokens are kept. */
+  /** @internal The store of the tokens. */
   readonly store: Store;
   readonly #events: TokenEvents;
 
@@ -22,16 +22,16 @@ export class Issuer {
     this.#events = events;
   }
 
-  /** The name of the driver, and of its guard. */
+  /** The name of both the driver and its guard. */
   get name(): string {
     return this.settings.name;
   }
 
   /**
-   * Signs a token for a user without storing anything; the user's `generateJwt()` does both.
+   * Signs a token for a user without storing anything; the user's `generateJwt()` also stores it.
    *
    * @param extra further claims, such as `scope`
-   * @param iat when it is issued, in seconds
+   * @param iat when the token is issued, in seconds
    */
   issue(id: UserId, extra?: JwtClaims, iat?: number): string {
     return this.store.sign(id, extra, iat);
@@ -40,9 +40,10 @@ export class Issuer {
   /**
    * Issues a logged-in user's new token. It replaces the previous one unless the driver's users have several.
    *
-   * @param login a complete login with the driver's guard: no token is issued while one of its steps is pending
+   * @param login a complete login with the driver's guard: no token is issued while a step is pending
    * @param request the client, and the properties of the token
-   * @throws `E_UNSUPPORTED_GUARD_OPERATION` for a login with another guard; as {@link issueUnasked}; `E_INVALID_INPUT` if the user may not give one of the abilities
+   * @throws `E_UNSUPPORTED_GUARD_OPERATION` for a login with another guard; the errors of {@link issueUnasked};
+   * `E_INVALID_INPUT` if the user may not give one of the abilities
    */
   async issueTo(login: CompleteLogin, request: TokenRequest): Promise<IssuedToken> {
     if (login.guard !== this.name) throw otherGuard(login.guard, this.name);
@@ -51,7 +52,7 @@ export class Issuer {
   }
 
   /**
-   * Issues a user's new active token regardless of login steps, because the application itself asks for it:
+   * Issues a user's new active token regardless of login steps, because the application itself requests it with
    * `generateJwt()`.
    *
    * @param address the client's address for the audit trail; `null` outside of a request
@@ -62,7 +63,7 @@ export class Issuer {
     return (await this.#issueTo(user, { address, userAgent: null })).token;
   }
 
-  /** @internal Issues a token as {@link issueUnasked}, but emits no event. For tests. */
+  /** @internal Issues a token like {@link issueUnasked}, but without emitting an event. For tests. */
   async issueSilently(user: Authenticatable): Promise<string> {
     requireUsersOf(this.settings, user.constructor);
     return (await this.store.issue(user, { address: null, userAgent: null })).token;
@@ -83,7 +84,7 @@ export class Issuer {
    *
    * @param admit runs the login steps, and throws an error if one refuses the user; only called if the token can be
    * renewed
-   * @returns the new token, or `null` if the old one is refused
+   * @returns the new token; `null` if the old one is refused
    */
   async renew(token: string, request: TokenRequest, admit: AdmitRenewal): Promise<IssuedToken | null> {
     const renewed = await this.store.renew(token, request, admit);
@@ -97,7 +98,7 @@ export class Issuer {
   }
 
   /**
-   * Revokes a token: an access token, even if it has expired, or a refresh token, which ends both.
+   * Revokes a token. It may be an access token, even if it has expired, or a refresh token. Both then become invalid.
    *
    * @param address the client's address for the audit trail; `null` outside of a request
    * @returns whether it was active
@@ -108,7 +109,7 @@ export class Issuer {
     return userId !== null;
   }
 
-  /** The user whose active token this is, by its verified claims; `null` if there isn't one. */
+  /** The user with this active token, by its verified claims; `null` if there isn't one. */
   async findActiveUser(token: string, claims: TokenClaims): Promise<Authenticatable | null> {
     const verified = this.store.verifyExpired(token);
     if ("failure" in verified || verified.userId !== claims.sub) return null;
@@ -123,7 +124,7 @@ export class Issuer {
   }
 }
 
-/** The information about a login in a token; `null` if nothing was proved, as with `loginAs`. */
+/** The information about a login in a token; `null` if there was no proof, as with `loginAs`. */
 function authenticationOf(methods: readonly LoginMethod[]): TokenAuthentication | null {
   const [first] = methods;
   return first === undefined ? null : { auth_time: Math.floor(first.at.getTime() / 1000), amr: amrOf(methods) };

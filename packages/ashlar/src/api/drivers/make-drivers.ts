@@ -18,11 +18,11 @@ import { ForeignVerifier } from "../verifiers/foreign-verifier.ts";
 import { type Driver, Drivers } from "./drivers.ts";
 import { Issuer } from "./issuer.ts";
 
-/** The resources that an application's drivers share, and that are closed with the application. */
+/** The resources shared by an application's drivers, which are closed with the application. */
 export class DriverResources {
   readonly many: ReturnType<typeof createManyTable>;
   readonly personal: ReturnType<typeof createPersonalTable>;
-  /** The keys of other issuers. */
+  /** Other issuers' keys. */
   readonly keys: RemoteKeys[] = [];
 
   constructor(application: Application) {

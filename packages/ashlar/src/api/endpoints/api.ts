@@ -16,13 +16,16 @@ import { respondToLogin, TokenController } from "./token-controller.ts";
 
 /** The paths of the token endpoints, and their driver. */
 export interface ApiRouteOptions {
-  /** Where credentials are exchanged for a token; default: `/api/auth`, or `/api/<driver>/auth` if a driver is named. */
+  /**
+   * The path at which credentials are exchanged for a token; default: `/api/auth`, or `/api/<driver>/auth` if a driver
+   * is named.
+   */
   readonly authRoute?: string;
-  /** Where a token is exchanged for a new one; default: `/api/reauth`, or `/api/<driver>/reauth`. */
+  /** The path at which a token is exchanged for a new one; default: `/api/reauth`, or `/api/<driver>/reauth`. */
   readonly reauthRoute?: string;
   /**
-   * Where a token is revoked; default: `/api/logout`, or `/api/<driver>/logout`. A route of your own at this path replaces
-   * it.
+   * The path at which a token is revoked; default: `/api/logout`, or `/api/<driver>/logout`. A route of your own at
+   * this path replaces it.
    */
   readonly logoutRoute?: string;
   /** The driver whose tokens are issued; default: the first one of `DRIVERS` that issues any. */
@@ -31,7 +34,7 @@ export interface ApiRouteOptions {
 
 /** The path of the public keys, and their driver. */
 export interface KeyRouteOptions {
-  /** Default: `/.well-known/jwks.json`, or `/.well-known/<driver>/jwks.json` if a driver is named. */
+  /** The path; default: `/.well-known/jwks.json`, or `/.well-known/<driver>/jwks.json` if a driver is named. */
   readonly path?: string;
   /** The driver whose keys are published; default: the first one of `DRIVERS` that issues tokens. */
   readonly driver?: string;
@@ -41,17 +44,17 @@ export interface KeyRouteOptions {
 export interface PersonalTokensController {
   /** `GET /account/tokens`, for users: their tokens, and a form with `name`, `abilities`, `days` and `form`. */
   index(context: HttpContext): unknown;
-  /** `POST /account/tokens`, for users: creates one. The response is the only one that has the token. */
+  /** `POST /account/tokens`, for users: creates a token, which only this response contains. */
   store(context: HttpContext): unknown;
-  /** `DELETE /account/tokens/@id`, for users: revokes one. */
+  /** `DELETE /account/tokens/@id`, for users: revokes a token. */
   destroy(context: HttpContext): unknown;
 }
 
-/** Which token `Api.respond` issues. */
+/** The token that `Api.respond` issues. */
 export interface TokenResponseOptions {
   /** The driver that issues it; default: the first one of `DRIVERS` that issues any. */
   readonly driver?: string;
-  /** The token's name, for its user; default: that of the device. */
+  /** The token's name for its user; default: the device's name. */
   readonly name?: string | null;
   /** The abilities of the token; default: all that the user may give. */
   readonly abilities?: readonly string[] | null;
@@ -59,9 +62,9 @@ export interface TokenResponseOptions {
 
 /** Options of `Api.personalTokens`. */
 export interface PersonalTokenRouteOptions {
-  /** The name of the guard whose users have the tokens; default: the default guard. */
+  /** The name of the guard with the tokens' users; default: the default guard. */
   readonly guard?: string;
-  /** `true` for an application without pages: every route responds with JSON, errors included. */
+  /** `true` for an application without pages: every route then responds with JSON, errors included. */
   readonly json?: true;
 }
 
@@ -85,7 +88,7 @@ export const Api: {
    * The names of another driver's routes begin with its name, such as `admin.api.auth` for `Api.routes({ driver:
    * "admin" })`.
    *
-   * @throws `E_INVALID_CONFIGURATION` if `driver` cannot be the name of a driver
+   * @throws `E_INVALID_CONFIGURATION` if `driver` is not a valid name for a driver
    */
   routes({ driver, ...paths }: ApiRouteOptions = {}): readonly RouteDefinition[] {
     const base = driver === undefined ? "/api" : `/api/${driver}`;
@@ -108,14 +111,14 @@ export const Api: {
   },
 
   /**
-   * The route `api.keys`, which publishes the public keys that tokens are verified with (RFC 7517), for other services. It is
+   * The route `api.keys`, which publishes the public keys with which other services can verify tokens (RFC 7517). It is
    * outside of the `web` stack, and responds with 404 if the tokens are signed with a secret.
    *
    * ```ts
    * export const ROUTES = [...Api.routes(), ...Api.keys()];
    * ```
    *
-   * @throws `E_INVALID_CONFIGURATION` if `driver` cannot be the name of a driver
+   * @throws `E_INVALID_CONFIGURATION` if `driver` is not a valid name for a driver
    */
   keys({ driver, ...options }: KeyRouteOptions = {}): readonly RouteDefinition[] {
     const { path = driver === undefined ? "/.well-known/jwks.json" : `/.well-known/${driver}/jwks.json` } = options;
@@ -168,7 +171,7 @@ export const Api: {
    * begin with its name, such as `admin.account.tokens` of `Api.personalTokens(Controller, { guard: "admin" })`.
    *
    * @param controller the application's class
-   * @throws `E_INVALID_CONFIGURATION` if `guard` cannot be the name of a guard
+   * @throws `E_INVALID_CONFIGURATION` if `guard` is not a valid name for a guard
    */
   personalTokens(
     controller: ControllerClass<PersonalTokensController>,
@@ -194,7 +197,7 @@ type DriverController = typeof TokenController | typeof KeysController;
 
 const controllersOfDrivers = new WeakMap<DriverController, Map<string, DriverController>>();
 
-/** The controller of a driver: one class for each, since an instance serves all of its class's routes. */
+/** A driver's controller. Each driver has its own class, because an instance serves all of its class's routes. */
 function ofDriver<C extends DriverController>(controller: C, driver: string | undefined, where: string): C {
   if (driver === undefined) return controller;
   const name = checked(driver, where);

@@ -7,19 +7,19 @@ import { driversOf } from "../drivers/drivers.ts";
 import "../../http/index.ts";
 
 /**
- * For how long verifiers may cache the keys, in seconds. A staged key has to be published for at least that long before
- * it signs.
+ * How long verifiers may cache the keys, in seconds. A staged key has to be published for at least that long before it
+ * signs tokens.
  */
 const MAX_AGE_SECONDS = 300;
-/** RFC 7517 §8.5.2. */
+/** The media type of a JWK Set (RFC 7517 §8.5.2). */
 const JWK_SET = "application/jwk-set+json";
 
-/** Responds with the public keys that a driver's tokens can be verified with. */
+/** Responds with the public keys with which a driver's tokens can be verified. */
 export class KeysController {
-  /** The driver whose keys they are; `null`: the first that issues tokens. */
+  /** The keys' driver; `null` for the first one that issues tokens. */
   static readonly driver: string | null = null;
 
-  /** `null` if the tokens are signed with a secret, which no one else may know. */
+  /** The response; `null` if the tokens are signed with a secret, which must not be published. */
   readonly #body: string | null;
   readonly #etag: string;
 
@@ -43,7 +43,7 @@ export class KeysController {
   }
 }
 
-/** Reports whether a client has this version (RFC 9110 §13.1.2). */
+/** Reports whether the client already has this version (RFC 9110 §13.1.2). */
 function isCurrent(known: string | null, etag: string): boolean {
   return known?.split(",").some((tag) => tag.trim() === "*" || tag.trim().replace(/^W\//, "") === etag) === true;
 }

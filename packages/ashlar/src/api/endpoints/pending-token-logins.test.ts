@@ -25,7 +25,7 @@ interface Answered {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** Sends JSON as an API client does. */
+/** Sends JSON like an API client. */
 async function post(
   { application }: { readonly application: Application },
   path: string,
@@ -126,7 +126,7 @@ describe.each<[string, (steps: readonly LoginStep[]) => Promise<Shop>]>([
       statuses.push((await post(shop, "/api/auth", { code: "000000" }, pending)).status);
     }
     expect([statuses.indexOf(429), statuses.at(-1)]).toEqual([5, 429]);
-    // Another login of the account has no further attempts.
+    // Another login to the account has no additional attempts.
     expect((await post(shop, "/api/auth", { code: CODE }, await begun(shop))).status).toBe(429);
   });
 
@@ -219,7 +219,7 @@ test("S69 the text of one driver's login is refused by another driver with the s
   expect((await post(api, "/api/app/auth", { code: CODE }, pending)).status).toBe(200);
 });
 
-/** Every way in which a request of the API names its user. */
+/** All ways in which an API request names its user. */
 const ROUTES = [
   Route.post("/guarded", ({ request }) => request.user()).middleware("guard:jwt", "auth"),
   Route.post("/writes", () => "written").middleware("ability:orders.write"),
@@ -250,7 +250,7 @@ describe.each([
       const { status } = await sent();
       expect([401, 422]).toContain(status);
     }
-    // Once it is complete, neither does the text.
+    // Once the login is complete, the text doesn't work either.
     expect((await post(api, "/api/auth", { code: CODE }, pending)).status).toBe(200);
     expect((await post(api, path, {}, pending)).status).not.toBe(200);
   });

@@ -170,7 +170,7 @@ test("S33 in an application that also has pages, attempts are reported for the g
   ]) {
     await visitor.post("/api/auth", body);
   }
-  // A user who is logged in on pages does not vouch for a made-up token.
+  // A user who is logged in on pages doesn't make a made-up token valid.
   for (const token of ["garbage", "made up", genuine, genuine]) await visitor.post("/api/reauth", { token });
   await events.settled();
   expect(lockouts).toEqual([

@@ -21,14 +21,14 @@ const INVALID_TOKEN = 'Bearer error="invalid_token"';
  * `api.reauth`.
  */
 export class TokenController {
-  /** The limit that each method counts under, if the application has limits. */
+  /** The limit under which each method counts, if the application has limits. */
   static readonly limits: Readonly<Record<"issue" | "renew" | "revoke", LimitName>> = {
     issue: "login",
     renew: "api.reauth",
     revoke: "api.reauth",
   };
 
-  /** The driver whose tokens the endpoints issue; `null`: the first that issues any. */
+  /** The driver of the tokens that the endpoints issue; `null` for the first one that issues any. */
   static readonly driver: string | null = null;
 
   readonly #issuer: Issuer;
@@ -55,8 +55,8 @@ export class TokenController {
    * completes one login.
    *
    * @throws `E_LOGIN_PENDING` with the name of the required `step`, the ways to pass it in `flows`, and `pending`;
-   * `E_LOGIN_REFUSED` with the step's message; `E_INVALID_CREDENTIALS`; `E_INVALID_TOKEN` if no login waits with this
-   * text; `E_INVALID_INPUT` if one of the two is missing or not text; `E_TOO_MANY_REQUESTS`
+   * `E_LOGIN_REFUSED` with the step's message; `E_INVALID_CREDENTIALS`; `E_INVALID_TOKEN` if no login is waiting with
+   * this text; `E_INVALID_INPUT` if one of the two is missing or not text; `E_TOO_MANY_REQUESTS`
    */
   async issue(context: HttpContext): Promise<HttpResponse> {
     const wanted = { name: nameIn(context), abilities: abilitiesFrom(context.request.bodyInput("abilities")) };
@@ -72,7 +72,7 @@ export class TokenController {
    * may have expired; if users have several tokens, the refresh token, and the response is that of {@link issue}. The steps
    * of a login apply here too.
    *
-   * @throws `E_LOGIN_PENDING`, `E_LOGIN_REFUSED` as {@link issue}, leaving the token active; `E_INVALID_TOKEN`;
+   * @throws `E_LOGIN_PENDING`, `E_LOGIN_REFUSED` like {@link issue}, leaving the token active; `E_INVALID_TOKEN`;
    * `E_INVALID_INPUT` if it is missing or not text; `E_TOO_MANY_REQUESTS`
    */
   async renew(context: HttpContext): Promise<HttpResponse> {
@@ -90,8 +90,8 @@ export class TokenController {
    * or in the input `token`, which may also be a refresh token, or a personal one. It responds in the same way to
    * inactive and made-up tokens (RFC 7009 §2.2), but not to another driver's.
    *
-   * @throws `E_UNAUTHENTICATED` without a token; `E_CONFLICTING_TOKENS`; `E_INVALID_TOKEN` if another driver issued it,
-   * or accepts it from its issuer; `E_ISSUER_UNAVAILABLE` if that can't be determined at the moment;
+   * @throws `E_UNAUTHENTICATED` without a token; `E_CONFLICTING_TOKENS`; `E_INVALID_TOKEN` if another driver issued the
+   * token, or accepts it from its issuer; `E_ISSUER_UNAVAILABLE` if that can't be determined at the moment;
    * `E_TOO_MANY_REQUESTS`
    */
   async revoke(context: HttpContext): Promise<HttpResponse> {
@@ -106,7 +106,7 @@ export class TokenController {
     return context.response.header("Cache-Control", "no-store").noContent();
   }
 
-  /** The step limits how often its proof can be tried; texts without a login are counted by address. */
+  /** The step limits the attempts at its proof. Texts without a login are counted by address. */
   async #continue(context: HttpContext, pending: string, wanted: WantedToken): Promise<HttpResponse> {
     const { issue: limit } = TokenController.limits;
     await this.#throttle?.hit(context, limit, { account: null, guard: this.#issuer.name });
@@ -116,7 +116,7 @@ export class TokenController {
     return respondToLogin(context, await login.resume(), this.#issuer, wanted);
   }
 
-  /** A token that would stay active must not look revoked. */
+  /** A token that stays active must not appear to be revoked. */
   async #refuseOtherDrivers(token: string, address: string | null): Promise<void> {
     const driver = await this.#drivers.driverOf(token);
     if (driver === null) return;
@@ -136,7 +136,7 @@ export class TokenController {
   }
 }
 
-/** @throws `E_INVALID_INPUT` if it is not a name */
+/** @throws `E_INVALID_INPUT` if it is not a valid name */
 function nameIn({ request }: HttpContext): string | null {
   const name = request.bodyInput("name");
   if (name === null || name === "") return null;
@@ -144,7 +144,7 @@ function nameIn({ request }: HttpContext): string | null {
   throw new ValidationError({ name: [message("api.input.name")] });
 }
 
-/** Inputs that must be in the body, as text; inputs in the query don't count, because URLs get logged elsewhere. */
+/** Inputs that must be in the body, as text; inputs in the query are ignored, because URLs get logged elsewhere. */
 function texts<Name extends string>(context: HttpContext, names: readonly Name[]): Record<Name, string> {
   const found: Record<string, unknown> = {};
   const errors: Record<string, Message[]> = {};
@@ -158,7 +158,7 @@ function texts<Name extends string>(context: HttpContext, names: readonly Name[]
   return found as Record<Name, string>;
 }
 
-/** The header's text for a login that waits; `null` for a request with an identifier or a password. */
+/** The text for a waiting login in the header; `null` for a request with an identifier or a password. */
 function pendingIn({ request }: HttpContext): string | null {
   const isNew = ["username", "password"].some((name) => request.bodyInput(name) !== null);
   return isNew ? null : request.bearerToken();
@@ -170,9 +170,10 @@ type WantedToken = Pick<TokenRequest, "name" | "abilities">;
 /**
  * Responds to a login with a token, like the token endpoint, regardless of the proof.
  *
- * @throws `E_LOGIN_PENDING` with the name of the required `step`, the ways to pass it in `flows`, and the text `pending` by
- * which the token endpoint continues the login; `E_LOGIN_REFUSED` with the step's message; `E_INVALID_CREDENTIALS` if the proof failed, or access to the account has ended since; `E_INVALID_INPUT` if the user may not
- * give one of the abilities
+ * @throws `E_LOGIN_PENDING` with the name of the required `step`, the ways to pass it in `flows`, and the text
+ * `pending` with which the token endpoint continues the login; `E_LOGIN_REFUSED` with the step's message;
+ * `E_INVALID_CREDENTIALS` if the proof failed, or access to the account has ended since; `E_INVALID_INPUT` if the user
+ * may not give one of the abilities
  */
 export async function respondToLogin(
   context: HttpContext,
@@ -192,7 +193,7 @@ export async function respondToLogin(
   }
 }
 
-/** RFC 6749 §5.1: a response with a token must never be cached. */
+/** A response with a token must never be cached (RFC 6749 §5.1). */
 function tokenResponse({ response }: HttpContext, issued: IssuedToken): HttpResponse {
   const { token: data, refresh, expiresInSeconds, abilities } = issued;
   const more =
@@ -208,8 +209,8 @@ function clientOf({ request }: HttpContext): TokenRequest {
 }
 
 /**
- * @param url where the inputs of a step are sent, whatever page the step has; `null` if there is no such endpoint
- * @throws an error that says why the login isn't complete; for a failed proof, without details
+ * @param url where to send a step's inputs, regardless of the step's page; `null` if there is no such endpoint
+ * @throws an error with the reason why the login isn't complete; for a failed proof, without details
  */
 function requireComplete(login: LoginResult, url: string | null): CompleteLogin {
   if (login.status === "complete") return login;

@@ -41,7 +41,7 @@ abstract class RequiringAbilities implements Middleware {
     this.#drivers.abilities.require(abilities, "the middleware");
   }
 
-  /** If the guard finds its user by the body, it waits for the body. */
+  /** If the guard needs the body to find its user, it waits for the body. */
   beforeBody(): boolean {
     return true;
   }
@@ -63,7 +63,7 @@ export class AnyAbilityMiddleware extends RequiringAbilities {
   }
 }
 
-/** Reports whether a request has proved anything: a valid token, which needs no user, or a user. */
+/** Reports whether a request has either a valid token, even without a user, or a user. */
 async function isProved(guard: Guard): Promise<boolean> {
   if (!(guard instanceof JwtGuard) || guard.knownUser !== null) return (await guard.user()) !== null;
   const { token } = guard;

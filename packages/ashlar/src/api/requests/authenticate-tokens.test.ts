@@ -49,7 +49,7 @@ test.each([null, "*/*", "text/html,*/*;q=0.8"])(
   },
 );
 
-/** Users of another driver. */
+/** Another driver's users. */
 class Admin extends UserWithToken {
   static override table = "admins";
 }
@@ -99,13 +99,13 @@ const REFUSED: Readonly<Record<string, (api: TestApi, issuer: TokenIssuer) => Pr
   "of another issuer": async (_, issuer) => issuer.token(),
 };
 
-/** What a client sees of a response. */
+/** The parts of a response that are visible to a client. */
 async function seen(response: Response): Promise<readonly unknown[]> {
   const headers = ["content-type", "www-authenticate", "retry-after", "cache-control", "location"];
   return [response.status, ...headers.map((name) => response.headers.get(name)), await response.text()];
 }
 
-/** What handlers of another framework respond to a guest: by `refuse`, and by what `requireUser` throws. */
+/** Another framework's responses to a guest: by `refuse`, and with the error from `requireUser`. */
 async function refusals(
   application: Application,
   request: () => Request,
@@ -147,7 +147,7 @@ test("an unverifiable token from another issuer gets the same response as from t
     new Request(`http://localhost${path}`, { headers: { authorization, accept: "text/html" } });
   const own = await seen(await api.application.fetch(request("/api/by/idp")));
   expect([own[0], own[3], JSON.parse(String(own.at(-1))).code]).toEqual([503, "5", "E_ISSUER_UNAVAILABLE"]);
-  // Even if a driver is asked that didn't issue it: it may be valid.
+  // This applies even if the driver didn't issue the token, because it may be valid.
   for (const guard of ["idp", ["web", "idp"], ["jwt", "idp"], ["idp", "jwt"]]) {
     expect(await refusals(api.application, request, guard)).toEqual([own, own]);
   }
@@ -220,7 +220,7 @@ async function refusalOf(work: () => unknown): Promise<unknown> {
 await onEachDatabase("a request of another framework with a token of many()", (engine) => {
   test.each([true, false])("records its use unless readOnly: %s", async (readOnly) => {
     const tokens = await manyTokensApi({ engine, driver: { authenticates: true } });
-    // Sees what is stored once the application has shut down, which writes pending uses.
+    // Checks what is stored after a shutdown, which writes pending uses.
     const other = await manyTokensApi({ engine, sharing: tokens.api });
     const { data } = await tokens.login();
     const usedAt = async () => (await other.rows())[0]?.last_used_at;

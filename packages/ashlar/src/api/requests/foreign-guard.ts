@@ -5,8 +5,8 @@ import type { Driver } from "../drivers/drivers.ts";
 import type { PresentedToken } from "./presented-token.ts";
 
 /**
- * Identifies a request's user by the access token of another issuer. It cannot log users in or out: the issuer does, and a
- * token is valid until it expires.
+ * Identifies a request's user by the access token of another issuer. It can't log users in or out, because the issuer
+ * does that. A token is valid until it expires.
  */
 export class ForeignGuard extends RequestGuard {
   readonly #driver: Driver;
@@ -23,7 +23,7 @@ export class ForeignGuard extends RequestGuard {
     this.#driver = driver;
   }
 
-  /** The request's token, as the guard's driver verifies it. */
+  /** The request's token, as verified by the guard's driver. */
   get token(): PresentedToken {
     return this.context.apiTokens.of(this.#driver);
   }
@@ -40,10 +40,10 @@ export class ForeignGuard extends RequestGuard {
     return this.token.claims;
   }
 
-  /** Whether the request's token may be used for something; without a token, as in a test, its user may do everything. */
+  /** Whether the request's token has an ability. Without a token, as in a test, the user has all abilities. */
   override tokenCan(ability: string): boolean {
     const { value, verified } = this.token;
-    // A valid token of a user who is unknown to the application allows nothing.
+    // A valid token has no abilities if its user is unknown to the application.
     if (this.knownUser === null) return false;
     return value === null || (verified?.abilities?.has(ability) ?? false);
   }

@@ -15,7 +15,7 @@ declare module "../../auth/web/guards-by-name.ts" {
 /**
  * Identifies a request's user by the API token.
  *
- * A login with this guard applies to this request only. To stay logged in, the caller keeps the token that the user's
+ * A login with this guard applies to this request only. To stay logged in, the client keeps the token that the user's
  * `generateJwt()` returns. A logout revokes the request's token.
  *
  * Security: with `authenticates` off, requests don't query the database, so a revoked token is accepted until it
@@ -36,12 +36,12 @@ export class JwtGuard extends LoginGuard {
     this.#driver = driver;
   }
 
-  /** @internal Issues the tokens of the guard's driver; `null` if another issuer does. */
+  /** @internal Issues the tokens of the guard's driver; `null` if they come from another issuer. */
   get issuer(): Issuer | null {
     return this.#driver.issuer;
   }
 
-  /** The request's API token, as the guard's driver verifies it. */
+  /** The request's API token, as verified by the guard's driver. */
   get token(): PresentedToken {
     return this.context.apiTokens.of(this.#driver);
   }
@@ -88,13 +88,13 @@ export class JwtGuard extends LoginGuard {
   }
 
   /**
-   * Whether the request's token may be used for something; without a token, such as after a login in this request, its
-   * user may do everything. With `authenticates`, a token has no abilities until `auth.user()`, or the token
-   * middleware, has looked up its user.
+   * Whether the request's token has an ability. Without a token, such as after a login in this request, the user has
+   * all abilities. With `authenticates`, a token has no abilities until `auth.user()`, or the token middleware, has
+   * looked up its user.
    */
   override tokenCan(ability: string): boolean {
     const { value, verified, authenticates } = this.token;
-    // Which abilities the token has lost is only known once its user has been looked up.
+    // Only after looking up the user do we know which abilities the token has lost.
     if (this.knownUser === null && (value === null || authenticates)) return false;
     if (value === null) return true;
     return verified !== null && (verified.abilities === null || verified.abilities.has(ability));

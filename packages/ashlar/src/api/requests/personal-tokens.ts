@@ -24,7 +24,7 @@ export interface PersonalTokenInput {
   readonly abilities: unknown;
   /** A number of days, or that number as text. */
   readonly days: unknown;
-  /** As {@link PersonalTokens.page} returns it. */
+  /** The form's identifier, as returned by {@link PersonalTokens.page}. */
   readonly form?: unknown;
 }
 
@@ -34,10 +34,10 @@ const LIFETIMES = [7, 30, 90, 365];
 const USUAL_LIFETIME = 30;
 
 /**
- * The personal tokens of a request's user. No method reaches those of another user.
+ * The personal tokens of a request's user. Other users' tokens can't be accessed.
  *
- * A request with a token can't list, create or revoke tokens: otherwise, anyone with a token could create another one
- * that outlives it.
+ * A request with a token can't list, create or revoke tokens. Otherwise, anyone with a token could create another one
+ * with a longer life.
  */
 export class PersonalTokens {
   readonly #context: HttpContext;
@@ -83,8 +83,8 @@ export class PersonalTokens {
    * Security: show it once, in the response to this request. Don't store it anywhere, not even in the session.
    *
    * @param input the inputs of the request
-   * @returns `null` if this form has already made a token
-   * @throws `E_INVALID_INPUT`; `E_STALE_PROOF` if access to the account has just ended; as {@link page}
+   * @returns `null` if a token has already been created with this form
+   * @throws `E_INVALID_INPUT`; `E_STALE_PROOF` if access to the account has just ended; the errors of {@link page}
    */
   async create({ name, abilities, days, form }: PersonalTokenInput): Promise<
     | (Omit<PersonalToken, "lastUsedAt" | "isExpired"> & {
@@ -106,11 +106,11 @@ export class PersonalTokens {
   }
 
   /**
-   * Revokes a token: from now on, it is refused.
+   * Revokes a token, which is refused from now on.
    *
-   * @param id as in {@link page}; it may come from an input, of any type
+   * @param id the token's id, as in {@link page}; it may come from an input, of any type
    * @returns whether the token existed and belonged to the user
-   * @throws as {@link page}
+   * @throws the same errors as {@link page}
    */
   async revoke(id: unknown): Promise<boolean> {
     const { user, store } = await this.#own();
@@ -135,7 +135,9 @@ function lifetimesUpTo(maximum: number | null): readonly (number | null)[] {
   return [...shorter, maximum];
 }
 
-/** A number of days from an input; `NaN`, which is never allowed, if it is not one, and `null` if it is empty. */
+/**
+ * A number of days from an input; `NaN`, which is never allowed, if the input isn't a number; `null` if it is empty.
+ */
 function daysFrom(days: unknown): number | null {
   if (days === null || days === undefined || days === "") return null;
   if (typeof days === "number") return days;

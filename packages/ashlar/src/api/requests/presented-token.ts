@@ -9,16 +9,16 @@ import "../../http/index.ts";
 
 declare module "../../http/exchange/context.ts" {
   interface FrameworkContext {
-    /** The request's API token, as the active driver verifies it: that of the middleware, or the first. */
+    /** The request's API token, as verified by the active driver: the middleware's, or else the first one. */
     readonly apiToken: PresentedToken;
-    /** @internal The request's API token, as each driver verifies it. */
+    /** @internal The request's API token, as verified by each driver. */
     readonly apiTokens: RequestTokens;
   }
 }
 
 const INPUT = "token";
 
-/** The API token of one request, as each driver verifies it. */
+/** A request's API token, as verified by each driver. */
 export class RequestTokens {
   readonly drivers: Drivers;
   readonly #context: HttpContext;
@@ -30,12 +30,12 @@ export class RequestTokens {
     this.drivers = drivers;
   }
 
-  /** The token as the active driver verifies it: the driver that was used last, or else the first. */
+  /** The token, as verified by the active driver: the driver used last, or else the first one. */
   get active(): PresentedToken {
     return this.#active ?? this.of(this.drivers.all[0]!);
   }
 
-  /** The token as a driver verifies it. */
+  /** The token, as verified by a driver. */
   of(driver: Driver): PresentedToken {
     let token = this.#tokens.get(driver);
     if (token === undefined) {
@@ -45,7 +45,7 @@ export class RequestTokens {
     return token;
   }
 
-  /** The token as a driver verifies it, which becomes the active one for the rest of the request. */
+  /** The token, as verified by a driver, which becomes the active driver for the rest of the request. */
   use(driver: Driver): PresentedToken {
     this.#active = this.of(driver);
     return this.#active;
@@ -58,8 +58,7 @@ export function requestTokens(context: HttpContext, { container }: Pick<Applicat
 }
 
 /**
- * The API token of one request, as one driver verifies it. The token is looked for, verified and matched to its user at
- * most once.
+ * A request's API token, as verified by one driver. The token is read, verified and matched to its user at most once.
  */
 export class PresentedToken {
   readonly #context: HttpContext;
@@ -76,9 +75,9 @@ export class PresentedToken {
   }
 
   /**
-   * The same request's token, as another driver verifies it.
+   * The same request's token, as verified by another driver.
    *
-   * @param driver its name
+   * @param driver the other driver's name
    * @throws `E_UNKNOWN_GUARD` if no driver has this name
    */
   of(driver: string): PresentedToken {
@@ -97,10 +96,10 @@ export class PresentedToken {
   }
 
   /**
-   * The token as it was sent, in the `Authorization` header (RFC 6750 §2.1) or as the input `token`; `null` if there
-   * isn't one.
+   * The token as sent, in the `Authorization` header (RFC 6750 §2.1) or as the input `token`; `null` if there isn't
+   * one.
    *
-   * @throws `E_CONFLICTING_TOKENS` if header and input hold different tokens
+   * @throws `E_CONFLICTING_TOKENS` if the header and the input contain different tokens
    */
   get value(): string | null {
     if (this.#value === undefined) this.#value = this.#find();
@@ -108,8 +107,8 @@ export class PresentedToken {
   }
 
   /**
-   * @internal What the token proves; `null` if there is no token, or if it is not valid. If its verification has to wait for
-   * anything, it counts as not valid before {@link ready}.
+   * @internal What the token proves; `null` if there is no token, or if it is not valid. If the verification has to
+   * wait for anything, the token counts as not valid until {@link ready}.
    *
    * @throws `E_CONFLICTING_TOKENS`
    */
@@ -139,7 +138,7 @@ export class PresentedToken {
   }
 
   /**
-   * The token's abilities; `null`: everything. Empty if there is no valid token. To check a single ability, call
+   * The token's abilities; `null` for all. Empty if there is no valid token. To check a single ability, call
    * `auth.tokenCan`.
    *
    * @throws `E_CONFLICTING_TOKENS`
@@ -180,8 +179,8 @@ export class PresentedToken {
   }
 
   /**
-   * The error for the refused request. It doesn't reveal the reason. Only if the issuer's keys are unavailable does it
-   * ask the caller to try again, since the token may be valid.
+   * The error for the refused request. It doesn't reveal the reason. If the issuer's keys are unavailable, it tells the
+   * client to retry, because the token may be valid.
    */
   refusal(): AshlarError {
     if (this.#isUnverifiable) return new AshlarError("E_ISSUER_UNAVAILABLE");
@@ -200,7 +199,7 @@ export class PresentedToken {
 
   #refuseOtherThan(header: string): void {
     const input = this.#input();
-    // A server that checks one of the two and uses the other can be tricked into acting for another user.
+    // A server that checks one of the two and uses the other can be tricked into acting on behalf of another user.
     if (input !== null && input !== header) throw new AshlarError("E_CONFLICTING_TOKENS");
   }
 
@@ -243,7 +242,7 @@ export class PresentedToken {
       return;
     }
     this.#verified = result;
-    // Even if the user isn't looked up, because a handler may respond with what the claims contain.
+    // This applies even if the user isn't looked up, because a handler may respond with the claims' contents.
     this.#context.response.dependsOnVisitor(true);
   }
 

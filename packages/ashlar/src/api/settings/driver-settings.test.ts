@@ -102,7 +102,7 @@ describe("S1 the algorithm", () => {
       expect.objectContaining({
         code: "E_JWT_ALGORITHM",
         status: 500,
-        // A new secret would not help.
+        // Generating a new secret wouldn't help.
         message: expect.stringMatching(/^config\/api\.ts: DRIVERS\.jwt\.algorithm: (?!.*JWT_SECRET).*[.?] ?$/),
       }),
     );
@@ -167,7 +167,7 @@ describe("S12 a missing or weak secret", () => {
     expect(failing).toThrow(expect.objectContaining({ code: "E_WEAK_SECRET" }));
     expect(failing).toThrow(/^config\/api\.ts: DRIVERS\.jwt\.secret: .*npx ashlar key:generate$/);
     expect(failing).not.toThrow(/aaa/);
-    // The command does not change a secret that is set, so it has to be emptied first.
+    // The command doesn't change an existing secret, so the variable has to be emptied first.
     const isSet = state === "is shorter than its hash";
     expect(failing).toThrow(
       isSet

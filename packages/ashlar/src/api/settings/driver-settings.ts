@@ -48,45 +48,46 @@ export interface JwtSettings {
    * With an HMAC algorithm, random text at least as long as the hash, as `npx ashlar key:generate` writes it; with any
    * other, the private key in PEM.
    *
-   * Tokens are signed with the secret itself, so that another service that knows it can verify them. Everything else
-   * that the framework signs or seals uses a key derived for its own purpose; one is never accepted instead of the
-   * other.
+   * Tokens are signed with the secret itself, so other services that have it can verify them. Everything else that the
+   * framework signs or seals uses a key derived for its own purpose, and a value for one purpose is never accepted for
+   * another.
    */
   readonly secret: KeyMaterial | null | undefined;
   /**
-   * The next value of {@link secret}: it verifies, and is published with the other public keys, but doesn't sign yet. Once
-   * every process has it, some of them can already sign with it.
+   * The next value of {@link secret}. It verifies tokens, and is published with the other public keys, but doesn't sign
+   * yet. Once every process has it, processes can start to sign with it, one after another.
    */
   readonly nextSecret?: KeyMaterial | null | undefined;
   /**
-   * Secrets or keys that still verify, but no longer sign: a list; or text with PEM files one after the other, or with secrets
-   * separated by commas.
+   * Secrets or keys that still verify tokens, but no longer sign: a list, or text with concatenated PEM files, or with
+   * secrets separated by commas.
    */
   readonly previousSecrets?: readonly KeyMaterial[] | string | null | undefined;
   /**
-   * The class of the users that tokens are issued to. With `single()`, which is the default of `tokens`, it has the mixin
-   * `AuthenticatesTokens`, or methods like it: those of `TokenHolder` in its instances, and `replaceToken`.
+   * The class of the users that tokens are issued to. With `single()`, which is the default of `tokens`, it has the
+   * mixin `AuthenticatesTokens`, or equivalent methods: `replaceToken`, and those of `TokenHolder` in its instances.
    */
   readonly model: AuthenticatableClass;
   /** Whether a user has one token, or a token per login: `single()`, which is the default, or `many()`. */
   readonly tokens?: TokensSettings;
   /** Tokens that users create for scripts, in addition to those from logins: `personal()`. Default: none. */
   readonly personal?: PersonalTokensSettings | null;
-  /** How long a token lives, in minutes; default: it never expires. `many()` has `accessMinutes` instead. */
+  /** How long a token is valid, in minutes; default: it never expires. `many()` has `accessMinutes` instead. */
   readonly expires?: number | null;
   /**
-   * Returns the abilities that a user may give to tokens; default: all. Called when a token is issued or renewed, and
-   * when a request looks at its user, with `authenticates`:
-   * `abilitiesOf: (user: User) => (user.isAdmin ? ABILITIES : ["orders.read"])`.
+   * Returns the abilities that a user may give to tokens; default: all. Called when a token is issued or renewed, and,
+   * with `authenticates`, when a request looks up its user: `abilitiesOf: (user: User) => (user.isAdmin ? ABILITIES :
+   * ["orders.read"])`.
    */
   readonly abilitiesOf?: AbilitiesOf;
   /**
-   * Whether each request checks in the database that the token is still an active one of its user; default: `false`.
+   * Whether each request checks in the database that the token is still one of the user's active tokens; default:
+   * `false`.
    */
   readonly authenticates?: boolean;
   /**
-   * Whether tokens say when their user proved who they are, and by what: the claims `auth_time` (OpenID Connect Core 1.0 §2) and
-   * `amr` (RFC 8176), which renewals keep; default: `false`.
+   * Whether tokens contain when and how the user proved their identity: the claims `auth_time` (OpenID Connect Core 1.0
+   * §2) and `amr` (RFC 8176), which renewals keep; default: `false`.
    */
   readonly authenticationClaims?: boolean;
   /** The required value of the claim `ver` in every token; default: tokens have no such claim. */
@@ -116,7 +117,7 @@ export interface DriversSettings {
   readonly [name: string]: DriverSettings;
 }
 
-/** `JwtSettings`, as they were read, with keys created from the secrets. */
+/** {@link JwtSettings} as read, with keys created from the secrets. */
 export interface CompleteJwtSettings
   extends Omit<
       Complete<JwtSettings>,
@@ -124,24 +125,24 @@ export interface CompleteJwtSettings
     >,
     RotatingKeys {
   readonly kind: "issuing";
-  /** The name of the driver, and of its guard. */
+  /** The name of both the driver and its guard. */
   readonly name: string;
-  /** `null`: no limit. */
+  /** The tokens' lifetime; `null` for no limit. */
   readonly expiresInMinutes: number | null;
-  /** `null`: a user may give all abilities. */
+  /** Returns the abilities that a user may give; `null` for all. */
   readonly abilitiesOf: AbilitiesOf | null;
 }
 
-/** A driver's settings, as they were read. */
+/** A driver's settings as read. */
 export type CompleteDriverSettings = CompleteJwtSettings | CompleteForeignSettings;
 
-/** Where the drivers are configured, for messages. */
+/** The location of the drivers' configuration, for messages. */
 export const DRIVERS_PLACE = "config/api.ts: DRIVERS";
 /** A name that can follow a colon, as in `guard:jwt`, and be stored in a column. */
 const DRIVER_NAME = /^[a-z][\w-]{0,63}$/i;
 /** The name of the only driver in most applications. */
 const USUAL_DRIVER = "jwt";
-/** Names that a guard can't have, because they mean something else. */
+/** Names that a guard can't have, because they have other meanings. */
 const RESERVED_NAMES: readonly string[] = ["web", "default"];
 const UNLIMITED = Number.POSITIVE_INFINITY;
 
@@ -220,9 +221,9 @@ const DRIVER = setting<CompleteDriverSettings>({
 const DRIVERS = recordOf(DRIVER, requireDriverName, USUAL_DRIVER);
 
 /**
- * Reads `DRIVERS`, and prepares the keys of each driver, in the order in which they are written.
+ * Reads `DRIVERS`, and prepares the keys of each driver, in the order of the file.
  *
- * @param drivers what `config/api.ts` exports as `DRIVERS`
+ * @param drivers the export `DRIVERS` of `config/api.ts`
  * @throws `E_INVALID_CONFIGURATION`, `E_INVALID_MODEL`, `E_WEAK_SECRET`, `E_JWT_KEY`, `E_JWT_ALGORITHM`
  */
 export function readApiSettings(drivers: unknown): readonly CompleteDriverSettings[] {
@@ -276,7 +277,7 @@ function refuseSettingsOfSingle(values: Readonly<Record<string, number | null>>,
 /**
  * Makes sure that a driver's tokens refer to users of this class.
  *
- * @throws `E_INVALID_MODEL` for any class but the driver's `model`, and classes that extend it and keep its table
+ * @throws `E_INVALID_MODEL` for any class except the driver's `model`, and its subclasses with the same table
  */
 export function requireUsersOf({ model, name: driver }: CompleteJwtSettings, userClass: object): void {
   if (Auth.isUserClassOf(userClass, model)) return;
@@ -288,7 +289,7 @@ export function requireUsersOf({ model, name: driver }: CompleteJwtSettings, use
 /**
  * Reads `ABILITIES`: what the application's tokens may be used for.
  *
- * @param abilities what `config/api.ts` exports as `ABILITIES`
+ * @param abilities the export `ABILITIES` of `config/api.ts`
  * @returns `null` if they are not listed
  * @throws `E_INVALID_CONFIGURATION`
  */

@@ -20,12 +20,12 @@ import {
 import type { TokenClaims } from "../verifier.ts";
 
 /**
- * Finds the user that another issuer's token is about, by its `iss` and `sub`, or creates it.
+ * Finds the user for another issuer's token by its `iss` and `sub`, or creates the user.
  *
- * Security: it is called for each request, so that it can refuse users who have been disabled since: return `null`. The
+ * Security: it is called for each request, and can refuse users who have been disabled since, by returning `null`. The
  * `sub` is the issuer's name for a user, never a key of the application's own table.
  *
- * @returns `null` refuses the token
+ * @returns the user; `null` to refuse the token
  */
 export type UserOfClaims = (claims: TokenClaims) => MaybePromise<object | null>;
 
@@ -36,7 +36,7 @@ export type UserOfClaims = (claims: TokenClaims) => MaybePromise<object | null>;
 export interface ForeignSettings {
   /** The required `iss`, exactly as the issuer writes it. */
   readonly issuer: Optional<string>;
-  /** The required `aud`, or the value that it must contain: this application's name at the issuer. */
+  /** The required `aud`, or a value that it must contain, which is this application's name at the issuer. */
   readonly audience: Optional<string>;
   /**
    * Where the issuer publishes its keys (a JWK Set). It must be https; outside of production, http on this machine is
@@ -45,7 +45,7 @@ export interface ForeignSettings {
   readonly jwks: string | URL | null | undefined;
   /**
    * The certificates of the authorities that may have issued the `jwks` server's certificate: a PEM file, relative to
-   * the application's root, or the PEM text itself. Default: the authorities that Node.js knows.
+   * the application's root, or the PEM text itself. Default: the authorities that Node.js trusts.
    */
   readonly ca?: Optional<string>;
   /** The class of the users that `user` returns. */
@@ -63,22 +63,22 @@ export interface ForeignSettings {
    * audience distinguishes them.
    */
   readonly typ?: string | null;
-  /** Finds or creates the user; default: requests have the claims, and no user. */
+  /** Finds or creates the user; default: requests have claims, but no user. */
   readonly user?: UserOfClaims;
   /** How far in the future `iat` and `nbf` may be, in seconds; default: 30. */
   readonly clockSkewSeconds?: number;
 }
 
-/** `ForeignSettings`, as they were read. */
+/** {@link ForeignSettings} as read. */
 export interface CompleteForeignSettings extends Omit<Complete<ForeignSettings>, "user" | "jwks"> {
   readonly kind: "foreign";
-  /** The name of the driver, and of its guard. */
+  /** The name of both the driver and its guard. */
   readonly name: string;
   readonly issuer: string;
   readonly audience: string;
   readonly jwks: URL;
   readonly user: UserOfClaims | null;
-  /** A token of another issuer is never taken from the query (RFC 6750 §5.3). */
+  /** Another issuer's token is never read from the query (RFC 6750 §5.3). */
   readonly tokenInQuery: false;
 }
 
@@ -133,14 +133,14 @@ export function isForeign(entry: Readonly<Record<string, unknown>>): boolean {
 /**
  * Reads an entry of `DRIVERS` about another issuer's tokens.
  *
- * @param where the place of the entry, for messages
+ * @param where the location of the entry, for messages
  * @throws `E_INVALID_CONFIGURATION`, `E_INVALID_MODEL`
  */
 export function readForeignDriver(name: string, entry: unknown, where: string): CompleteForeignSettings {
   return Object.freeze({ ...SCHEMA.read(entry, where), kind: "foreign", name, tokenInQuery: false });
 }
 
-/** @throws `E_INVALID_CONFIGURATION` if the keys of an issuer would be fetched without encryption in production */
+/** @throws `E_INVALID_CONFIGURATION` if an issuer's keys would be fetched without encryption in production */
 export function requireHttps({ jwks }: CompleteForeignSettings, where: string): void {
   if (jwks.protocol === "https:") return;
   const problem = "is not https: others could replace the keys on their way.";

@@ -28,7 +28,10 @@ interface PersonalOptions {
    * because ending the oldest could break a script.
    */
   readonly maxPerUser?: number;
-  /** What tokens begin with: 2 to 15 lower-case letters and digits, beginning with a letter, and `_`; default: `ash_`. */
+  /**
+   * The prefix of tokens: 2 to 15 lower-case letters and digits, beginning with a letter, followed by `_`; default:
+   * `ash_`.
+   */
   readonly prefix?: string;
 }
 
@@ -43,7 +46,7 @@ export type TokensSettings = SingleTokensSettings | ManyTokensSettings;
 const DAY_MINUTES = 1440;
 const MAX_DAYS = 3650;
 const DEFAULT_DAYS = 365;
-/** What secret scanners look for by default. */
+/** The default prefix, which secret scanners look for. */
 const DEFAULT_PREFIX = "ash_";
 
 /** Each user has one active token, whose digest is in a column of the user: `tokens` of a driver. This is the default. */
@@ -71,8 +74,8 @@ export function many(options: ManyOptions = {}): ManyTokensSettings {
 }
 
 /**
- * Personal tokens for scripts: `personal` of a driver. Users create them at `/account/tokens`, each with a name, abilities
- * and an expiry, and see each of them once.
+ * Personal tokens for scripts: `personal` of a driver. Users create them at `/account/tokens`, each with a name,
+ * abilities and an expiry, and see each token only once.
  *
  * ```ts
  * // in DRIVERS of config/api.ts

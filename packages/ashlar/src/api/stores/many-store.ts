@@ -25,15 +25,18 @@ export const TOKEN_TABLE = "api_tokens";
 
 const DAY_MS = 86_400_000;
 const MAX_DEVICE_LENGTH = 255;
-/** Of several concurrent renewals, one wins; the others find its successor when they try again. */
+/** Of several concurrent renewals, one wins. The others find the successor when they retry. */
 const MAX_ROUNDS = 4;
-/** How many replaced tokens a row remembers. One that is renewed more often within a minute keeps its refresh token. */
+/**
+ * How many replaced tokens are stored in a row. If it is renewed more often within a minute, it keeps its refresh
+ * token.
+ */
 const MAX_REPLACED = 8;
 
-/** The columns of a token that not every credential has. */
+/** A token's columns that other credentials don't have. */
 interface Columns {
   readonly name: string;
-  /** The abilities that it was issued with, separated by spaces; `null`: all that its user may give. */
+  /** The abilities with which it was issued, separated by spaces; `null` for all that its user may give. */
   readonly abilities: string | null;
   readonly family: string;
   readonly token_hash: string;
@@ -48,7 +51,7 @@ interface Hidden {
 type ActiveToken = FoundCredential<Columns, Authenticatable>;
 type Found = FoundCredential<Columns> | null;
 
-/** The state of a refresh token, according to its family's row. */
+/** A refresh token's state, according to its family's row. */
 type Presented =
   | { readonly is: "current" | "reused"; readonly found: ActiveToken }
   | { readonly is: "replaced"; readonly found: ActiveToken; readonly successor: string }
@@ -64,7 +67,7 @@ interface ManyDependencies {
   readonly keys: readonly string[];
 }
 
-/** Creates the table that the drivers of an application with `many()` share. */
+/** Creates the table shared by an application's drivers with `many()`. */
 export function createManyTable(application: Application): SharedCredentials<Columns, Hidden> {
   return new SharedCredentials<Columns, Hidden>(application, {
     table: TOKEN_TABLE,
@@ -78,12 +81,12 @@ export function createManyTable(application: Application): SharedCredentials<Col
 }
 
 /**
- * A token per login, each in a row: a short-lived JWT that names the row, and a refresh token that is replaced whenever it
- * is used.
+ * One token per login, each with a row. It consists of a short-lived JWT that names the row, and a refresh token that
+ * is replaced whenever it is used.
  *
- * If two parties hold the same refresh token, one of them has stolen it, and sooner or later both use it. A second use more
- * than a minute after the first ends the login for both (RFC 9700 §4.14.2). Within that minute, a lost response is more likely,
- * so the client gets the same successor again.
+ * If two parties have the same refresh token, one of them has stolen it, and sooner or later both use it. A second use
+ * more than a minute after the first ends the login for both (RFC 9700 §4.14.2). Within that minute, a lost response is
+ * more likely, so the client gets the same successor again.
  */
 export class ManyStore extends JwtVerifier implements Store {
   readonly #options: ManyTokensSettings;
@@ -105,7 +108,7 @@ export class ManyStore extends JwtVerifier implements Store {
 
   async issue(user: Authenticatable, request: TokenRequest): Promise<IssuedToken> {
     const chosen = await this.abilities.choose(user, request.abilities ?? null);
-    // Before anything is written: if the application throws, no token has been created or ended.
+    // This comes before anything is written. If the application throws, no token has been created or ended.
     const limited = await this.abilities.limit(user, chosen);
     const { authentication = null } = request;
     const claim = { userId: String(user.authId()), family: this.#refreshTokens.makeFamily(), authentication };
@@ -137,7 +140,7 @@ export class ManyStore extends JwtVerifier implements Store {
       if (presented.is === "reused") return this.#end(presented.found, claim, request);
       const { credential, user } = presented.found;
       await admit(user);
-      // Before the rotation: if the application throws here, the client can still use the token that it holds.
+      // This comes before the rotation. If the application throws here, the client can still use its token.
       const limited = await this.abilities.limit(user, split(credential.abilities));
       const isReplaced = presented.is === "replaced";
       const successor = isReplaced ? presented.successor : await this.#rotate(credential, claim, token, request);
@@ -165,7 +168,7 @@ export class ManyStore extends JwtVerifier implements Store {
     { id, userId }: VerifiedJwt,
     isReadOnly = false,
   ): MaybePromise<Authenticatable | null> {
-    // For example, a token that was issued when each user had one.
+    // This may be a token that was issued when each user had only one.
     if (id === null) return null;
     const userOf = (found: Found): Authenticatable | null => {
       if (!this.#isActive(found, userId)) return null;
@@ -191,7 +194,7 @@ export class ManyStore extends JwtVerifier implements Store {
     return this.#tokens.revoke({ family, user_id: userId });
   }
 
-  /** Limits rows that have ended too, so that a client that keeps logging in can't fill the table. */
+  /** The limit includes rows that have ended, so that a client can't fill the table by repeatedly logging in. */
   async #endOldest(user: Authenticatable, { address }: TokenRequest): Promise<void> {
     const { maxPerUser } = this.#options;
     const id = user.authId();
@@ -201,8 +204,8 @@ export class ManyStore extends JwtVerifier implements Store {
   }
 
   /**
-   * A client that presents its access token instead gets the same response as any other, but the log says what
-   * happened.
+   * A client that presents its access token instead gets the same response as for any other refused token, but the
+   * reason is logged.
    */
   #mistaken(token: string): RefusedToken | null {
     const verified = this.verifyExpired(token);
@@ -239,7 +242,7 @@ export class ManyStore extends JwtVerifier implements Store {
     const { id, token_hash, access_epoch } = row;
     const replaced = [...recent, [token_hash, now()]].map((one) => one.join("@")).join(" ");
     const changes = { token_hash: digest(successor), replaced, ...this.#usedBy(request) };
-    // Of concurrent renewals, one finds the row as it was read.
+    // Of several concurrent renewals, only one finds the row unchanged.
     return (await this.#tokens.update({ id, token_hash, access_epoch }, changes)) ? successor : null;
   }
 
@@ -256,7 +259,7 @@ export class ManyStore extends JwtVerifier implements Store {
     return { failure: isEnded ? "reused" : "inactive", userId };
   }
 
-  /** @param abilities limited to those that the user may give; `null`: everything */
+  /** @param abilities limited to those that the user may give; `null` for all */
   #issued(claim: RefreshClaim, refresh: string, abilities: readonly string[] | null): IssuedToken {
     const { userId, family, authentication } = claim;
     const said = this.settings.authenticationClaims ? authentication : null;
@@ -273,7 +276,7 @@ export class ManyStore extends JwtVerifier implements Store {
     };
   }
 
-  /** Reports whether a row that was found is active, and belongs to the user that the token names. */
+  /** Reports whether a row is active, and belongs to the user that the token names. */
   #isActive(found: Found, userId: string): found is ActiveToken {
     return found !== null && String(found.credential.user_id) === userId && this.#tokens.isActive(found);
   }

@@ -26,13 +26,13 @@ export const PERSONAL_TOKEN_TABLE = "personal_tokens";
 const DAY_MS = 86_400_000;
 /** The maximum length of the list, newest first: all active tokens, and some of the expired ones. */
 const MAX_LISTED = 500;
-/** The longest lifetime that can be chosen if there is no maximum. */
+/** The longest lifetime that the form offers if there is no maximum. */
 const MAX_CHOSEN_DAYS = 3650;
 
-/** The columns of a token that not every credential has. */
+/** A token's columns that other credentials don't have. */
 interface Columns {
   readonly name: string;
-  /** Separated by spaces; `null`: everything that the user may grant to a token. */
+  /** The abilities, separated by spaces; `null` for all that the user may give to a token. */
   readonly abilities: string | null;
 }
 
@@ -42,7 +42,7 @@ interface Hidden {
   readonly form_hash: string | null;
 }
 
-/** A personal token as its user sees it. */
+/** A personal token, as shown to its user. */
 export interface PersonalToken {
   /** The argument for `revoke`. */
   readonly id: string;
@@ -50,9 +50,9 @@ export interface PersonalToken {
   /** The token's abilities; `null` if it has all. */
   readonly abilities: readonly string[] | null;
   readonly createdAt: Date;
-  /** When it was last used, to the minute; `null`: never. */
+  /** When it was last used, to the minute; `null` if never. */
   readonly lastUsedAt: Date | null;
-  /** `null`: never. */
+  /** When it expires; `null` if never. */
   readonly expiresAt: Date | null;
   readonly isExpired: boolean;
 }
@@ -65,11 +65,11 @@ export interface CreatedPersonalToken extends Omit<PersonalToken, "lastUsedAt" |
 
 /** The properties of a new personal token. */
 export interface PersonalTokenRequest {
-  /** What its user knows it by: 1 to 100 characters. */
+  /** Its name for the user, 1 to 100 characters. */
   readonly name: string;
   /** The token's abilities; `null` if it has all, which only an application without `ABILITIES` allows. */
   readonly abilities: readonly string[] | null;
-  /** For how many days it is valid; `null`: it doesn't expire, which only `maximumDays: null` allows. */
+  /** How many days it is valid; `null` if it doesn't expire, which requires `maximumDays: null`. */
   readonly days: number | null;
   /** Identifies the form, so that submitting it twice creates one token. */
   readonly form?: string | null;
@@ -90,7 +90,7 @@ interface PersonalDependencies {
   readonly table: SharedCredentials<Columns, Hidden>;
 }
 
-/** Creates the table that the drivers of an application with `personal()` share. */
+/** Creates the table shared by an application's drivers with `personal()`. */
 export function createPersonalTable(application: Application): SharedCredentials<Columns, Hidden> {
   return new SharedCredentials<Columns, Hidden>(application, {
     table: PERSONAL_TOKEN_TABLE,
@@ -99,7 +99,7 @@ export function createPersonalTable(application: Application): SharedCredentials
     exported: ["id", "guard", "name", "abilities", "last_used_at", "expires_at", "revoked_at", "created_at"],
     words: ["a personal token", "personal tokens"],
     useIntervalMs: 60_000,
-    // Users see for this long that a token has expired.
+    // How long users can still see an expired token.
     endedDays: 30,
   });
 }
@@ -129,7 +129,7 @@ export class PersonalStore implements Verifier {
     this.#tokens = table.of(settings.name, settings.model, settings.version);
   }
 
-  /** The class of the users whose tokens these are. */
+  /** The class of the tokens' users. */
   get model(): AuthenticatableClass {
     return this.#settings.model;
   }
@@ -142,7 +142,7 @@ export class PersonalStore implements Verifier {
     const found = await this.#find(token);
     if ("failure" in found) return found;
     const { credential, user } = found;
-    // A token loses the abilities that its user may no longer give.
+    // A token loses abilities that its user may no longer give.
     const abilities = await this.#abilities.limit(user, split(credential.abilities));
     const verified: VerifiedPersonalToken = {
       userId: String(credential.user_id),
@@ -164,7 +164,7 @@ export class PersonalStore implements Verifier {
    * Creates a token for a user. It doesn't require a proof; for requests by users themselves, use
    * `context.personalTokens`.
    *
-   * @returns the token, which is stored nowhere; `null` if the form has already made one
+   * @returns the token, which is stored nowhere; `null` if a token has already been created with this form
    * @throws `E_INVALID_INPUT` if the request is not allowed, or if the user has too many tokens; `E_STALE_PROOF` if access
    * to the account has ended since the user was read; `E_INVALID_MODEL` for a user of a class other than the driver's
    * `model`
@@ -198,7 +198,7 @@ export class PersonalStore implements Verifier {
   }
 
   /**
-   * A user's tokens, newest first, with those that have expired in the last days.
+   * A user's tokens, newest first, including those that expired in the last few days.
    *
    * @throws `E_INVALID_MODEL` as {@link issue}
    */
@@ -207,7 +207,10 @@ export class PersonalStore implements Verifier {
     return (await this.#tokens.list(user, { limit: MAX_LISTED, withExpired: true })).map(described);
   }
 
-  /** The abilities that a user may give to a token; `null` if the application lists none: every token may do everything. */
+  /**
+   * The abilities that a user may give to a token; `null` if the application lists none, in which case every token has
+   * all abilities.
+   */
   abilitiesOf(user: Authenticatable): Promise<readonly string[] | null> {
     return this.#abilities.allowed(user);
   }
@@ -215,8 +218,8 @@ export class PersonalStore implements Verifier {
   /**
    * Revokes a token.
    *
-   * @param id as in {@link list}; it may come from an input
-   * @param owner the user whose token it has to be; `null`: anyone's
+   * @param id the token's id, as in {@link list}; it may come from an input
+   * @param owner the token's required owner; `null` for any
    * @param address the client's address for the audit trail; `null` outside of a request
    * @returns whether there was such a token
    * @throws `E_INVALID_MODEL` as {@link issue}
@@ -229,7 +232,7 @@ export class PersonalStore implements Verifier {
     return this.#revoke(credential, address);
   }
 
-  /** Finds a token, active or not; `null` if no user has had it. */
+  /** Finds a token, active or not; `null` if it never existed. */
   async findIssued(token: string): Promise<FoundToken | null> {
     const found = await this.#find(token);
     const isActive = !("failure" in found);
@@ -265,7 +268,7 @@ export class PersonalStore implements Verifier {
     if (!isLifetime(days, maximum)) {
       errors.days = [maximum === null ? message("api.personal.days") : message("api.personal.daysUpTo", { maximum })];
     }
-    // An empty choice must never mean everything.
+    // An empty selection must never mean all abilities.
     if ((abilities === null || abilities.length === 0) && (await this.#abilities.allowed(user)) !== null) {
       errors.abilities = [message("api.personal.noAbilities")];
     } else if (abilities !== null) {
@@ -293,7 +296,7 @@ export class PersonalStore implements Verifier {
     return id;
   }
 
-  /** Counted after the insert, so that no concurrent request sees too few tokens. */
+  /** Counted after the insert, so that concurrent requests don't count too few tokens. */
   async #requireRoom(user: Authenticatable): Promise<void> {
     const { maxPerUser } = this.options;
     if ((await this.#tokens.count(user)) <= maxPerUser) return;

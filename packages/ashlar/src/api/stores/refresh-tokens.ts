@@ -6,17 +6,17 @@ export const REFRESH_TOKEN: KeyPurpose = declareKeyPurpose("ashlar-refresh-token
 export const SUCCESSOR: KeyPurpose = declareKeyPurpose("ashlar-refresh-token-successor");
 const FAMILY_BYTES = 16;
 
-/** The contents of a refresh token that was issued here. It may have been replaced since. */
+/** The contents of a refresh token that this application issued. It may have been replaced since. */
 export interface RefreshClaim {
   /** The primary key of its user. */
   readonly userId: string;
-  /** The id of its row, which every token that replaces it shares. */
+  /** The id of its row, which stays the same for all tokens that replace it. */
   readonly family: string;
-  /** What its access tokens say about the login that it began with; default: nothing. */
+  /** The data in its access tokens about the original login; default: none. */
   readonly authentication?: TokenAuthentication | null;
 }
 
-/** What is signed. */
+/** The signed data. */
 type Signed = [
   guard: string,
   version: TokenVersion | null,
@@ -42,7 +42,7 @@ interface Maker {
 export class RefreshTokens {
   readonly #guard: string;
   readonly #version: TokenVersion | null;
-  /** One for each key, the current one first. */
+  /** One signer for each key, with the current one first. */
   readonly #makers: readonly [Maker, ...Maker[]];
 
   /** @param secrets the application's key, followed by former ones */
@@ -64,17 +64,17 @@ export class RefreshTokens {
     return this.#sign(this.#makers[0], claim, randomToken());
   }
 
-  /** Reads a token that a caller sent, or says why it is refused. */
+  /** Reads a token sent by a client, or returns why it is refused. */
   read(token: string): RefreshClaim | RefusedToken {
     const value = this.#makers.map(({ signer }) => signer.verify(token)).find((one) => one !== null);
     if (value === undefined) return { failure: "signature", userId: null };
     const [guard, version, userId, family, , authentication = null] = JSON.parse(value) as Signed;
-    // The keys of one driver's users mean nothing to another.
+    // One driver's user keys have no meaning for another driver.
     if (guard !== this.#guard) return { failure: "audience", userId: null };
     return version === this.#version ? { userId, family, authentication } : { failure: "version", userId };
   }
 
-  /** The token that replaces another one. */
+  /** Returns the token that replaces another one. */
   successor(token: string, claim: RefreshClaim): string {
     return this.#successorBy(this.#makers[0], token, claim);
   }

@@ -15,11 +15,13 @@ import { SingleStore } from "./single-store.ts";
 const SECRET = "0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFGHIJKLMNOPQRSTUVWXYZ-one";
 const REQUEST = { address: null, userAgent: null };
 
-/** The digests of the active tokens, by user, and what `revokeToken` was called with. */
+/** The digests of the active tokens, by user, and the arguments of `revokeToken`. */
 let active: Map<number, Set<string>>;
 let revoked: (string | undefined)[];
 
-/** Users of a separate class: each has several tokens, and they are elsewhere, so that every answer takes a turn. */
+/**
+ * Users of a separate class. Each has several tokens, which are stored elsewhere, so that every call is asynchronous.
+ */
 class Holder extends Person implements TokenHolder {
   static override async findByAuthId(id: UserId): Promise<Holder | null> {
     const person = await Person.findByAuthId(id);
@@ -62,7 +64,7 @@ beforeEach(async () => {
   revoked = [];
 });
 
-/** Tokens of {@link Holder}, and a user who holds two of them. */
+/** The tokens of {@link Holder}, and a user with two of them. */
 async function make(options: object = {}, abilities?: GrantedAbilities) {
   const [settings] = readApiSettings({ jwt: { secret: SECRET, model: Holder, ...options } });
   const tokens = new SingleStore(settings as CompleteJwtSettings, abilities ?? new GrantedAbilities());
@@ -71,13 +73,13 @@ async function make(options: object = {}, abilities?: GrantedAbilities) {
   return { tokens, user, issue, one: await issue(), other: await issue() };
 }
 
-/** Admits every user, as a guard without steps does. */
+/** Admits every user, like a guard without steps. */
 async function admit(user: object): Promise<CompleteLogin> {
   const login = { context: {} as HttpContext, guard: "jwt", user, purpose: "renewal", passed: [] } as const;
   return (await CompleteLogin.judge([], login, async () => false)) as CompleteLogin;
 }
 
-/** Makes a step refuse every user, asynchronously. */
+/** Refuses every user asynchronously, like a step. */
 async function refuse(): Promise<never> {
   await nextTurn();
   throw new AshlarError("E_LOGIN_REFUSED", "This account is blocked.");

@@ -11,14 +11,14 @@ const TOKEN_ID_LENGTH = 22;
 /** If a renewal comes before a concurrent logout, the logout ends the successor. */
 const MAX_ROUNDS = 4;
 
-/** Algorithms whose signatures differ each time. */
+/** Algorithms with signatures that differ each time. */
 const RANDOMIZED: readonly JwtAlgorithm[] = ["ES256", "ES384", "ES512", "PS256", "PS384", "PS512"];
 
 /**
- * One active token per user, or as many as a class of your own keeps as a `TokenHolder`.
+ * One active token per user, or as many as your own `TokenHolder` class keeps.
  *
- * A token's successor is derived from the token and the time of the renewal. A second request, or one that is repeated because
- * its response was lost, finds the successor although nothing else is stored.
+ * A token's successor is derived from the token and the time of the renewal. If a request is repeated, for example
+ * because its response was lost, it gets the same successor, although nothing else is stored.
  */
 export class SingleStore extends JwtVerifier implements Store {
   get #holders(): TokenHolders {
@@ -75,7 +75,7 @@ export class SingleStore extends JwtVerifier implements Store {
       const held = user === null ? null : await this.#heldDigest(user, token, verified.claims);
       if (held === null) return null;
       await user!.revokeToken(held);
-      // If the model still has it, nothing was written, because a renewal came first.
+      // If the model still has the digest, nothing was written, because a renewal came first.
       if (!(await user!.holdsToken(held))) break;
     }
     return verified.userId;
@@ -101,7 +101,7 @@ export class SingleStore extends JwtVerifier implements Store {
   }
 
   /**
-   * The digest under which a user holds a token, or the digest that replaced it less than a minute ago; otherwise
+   * The digest under which a user's token is stored, or the digest that replaced it less than a minute ago; otherwise
    * `null`.
    */
   async #heldDigest(user: TokenHolder, token: string, claims: TokenClaims): Promise<string | null> {
@@ -118,7 +118,7 @@ export class SingleStore extends JwtVerifier implements Store {
     return null;
   }
 
-  /** The token that replaced another one less than a minute ago, if the user still holds it. */
+  /** The token that replaced another one less than a minute ago, if it is still the user's. */
   async #heldSuccessor(
     user: TokenHolder,
     token: string,
@@ -135,13 +135,13 @@ export class SingleStore extends JwtVerifier implements Store {
   }
 
   #successor(token: string, claims: TokenClaims, abilities: readonly string[] | null, period: number): string {
-    // Nothing secret is derived here; the signature is what makes it a token.
+    // The derived value isn't secret. Only the signature makes it a token.
     const jti = digest(`${this.#digestsOf(token)[0]}.${period}`).slice(0, TOKEN_ID_LENGTH);
     const authentication = this.settings.authenticationClaims ? authenticationIn(claims) : null;
     return this.sign(claims.sub, { ...scopeOf(abilities), ...authentication, jti }, period);
   }
 
-  /** The abilities of a token that its user may still give. */
+  /** A token's abilities, as far as its user may still give them. */
   async #abilitiesOf(user: object, { scope }: TokenClaims): Promise<readonly string[] | null> {
     const abilities = abilitiesIn(scope);
     return this.abilities.limit(user, abilities && [...abilities]);
@@ -151,7 +151,7 @@ export class SingleStore extends JwtVerifier implements Store {
     return this.#holders.findByAuthId(claims.sub) as Promise<TokenHolder | null>;
   }
 
-  /** The digest under which a token is its user's active one; `null` if it is not. */
+  /** The digest under which a token is active for its user; `null` if it isn't active. */
   async #activeDigest(user: TokenHolder, token: string): Promise<string | null> {
     for (const one of this.#digestsOf(token)) if (await user.holdsToken(one)) return one;
     return null;

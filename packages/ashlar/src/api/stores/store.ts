@@ -7,17 +7,17 @@ import type { JwtVerifier } from "../verifiers/jwt-verifier.ts";
 export interface TokenRequest {
   /** The client's address; `null` outside of a request. */
   readonly address: string | null;
-  /** The client's user agent; `null` likewise. */
+  /** The client's user agent; `null` outside of a request. */
   readonly userAgent: string | null;
-  /** The name of the new token, for its user; default: that of the device. */
+  /** The new token's name for its user; default: the device's name. */
   readonly name?: string | null;
   /** The abilities of the new token; default: all that the user may give. */
   readonly abilities?: readonly string[] | null;
-  /** What the token says about the login; default: nothing. */
+  /** The data in the token about the login; default: none. */
   readonly authentication?: TokenAuthentication | null;
 }
 
-/** A token as its user gets it. */
+/** A token, as returned to its user. */
 export type IssuedToken = Awaited<ReturnType<Store["issue"]>>;
 
 /** A token that was renewed. */
@@ -34,25 +34,25 @@ export type AdmitRenewal = (user: Authenticatable) => Promise<CompleteLogin>;
 
 /** Keeps track of a driver's active JWTs: one for each user, or many. */
 export interface Store extends JwtVerifier {
-  /** Makes a user's new token, and makes it active. */
+  /** Creates a user's new token, and makes it active. */
   issue(
     user: Authenticatable,
     request: TokenRequest,
   ): Promise<{
-    /** The token that requests carry. */
+    /** The token to send with requests. */
     readonly token: string;
-    /** The token that renews it; `null` if it renews itself. */
+    /** The token used to renew it; `null` if it is renewed with itself. */
     readonly refresh: string | null;
-    /** For how long it is valid, in seconds; `null`: forever. */
+    /** How long it is valid, in seconds; `null` if it doesn't expire. */
     readonly expiresInSeconds: number | null;
     /** The token's abilities; `null` if it has all. */
     readonly abilities: readonly string[] | null;
   }>;
-  /** The user of an access or refresh token that was issued here, however long ago; otherwise `null`. */
+  /** The user of an access or refresh token that the driver issued, however long ago; otherwise `null`. */
   ownerOf(token: string): string | null;
   /** Renews a token, or returns why it is refused. */
   renew(token: string, request: TokenRequest, admit: AdmitRenewal): Promise<RenewedToken | RefusedToken>;
-  /** The user whose active token this is; `null` if the token isn't active. */
+  /** The user with this active token; `null` if the token isn't active. */
   findActiveUser(token: string, verified: VerifiedJwt): MaybePromise<Authenticatable | null>;
   /** Revokes a token, even if it has expired. Returns its user if it was active. */
   revoke(token: string): Promise<string | null>;

@@ -2,11 +2,11 @@ import { randomBytes } from "node:crypto";
 
 /** Digits of base 62, in the order of their values. */
 const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-/** 178 bits. */
+/** These are 178 bits. */
 const RANDOM_LENGTH = 30;
-/** Enough for 32 bits. */
+/** This is enough for 32 bits. */
 const CHECKSUM_LENGTH = 6;
-/** The greatest multiple of 62 in a byte: bytes from here on would make some digits more likely than others. */
+/** The greatest multiple of 62 in a byte. Larger bytes would make some digits more likely than others. */
 const FAIR_BYTES = 248;
 
 const MAX_NAME_LENGTH = 100;
@@ -16,9 +16,9 @@ const CONTROL = /[\p{Cc}\p{Zl}\p{Zp}]/u;
 const BODY = new RegExp(`^[0-9A-Za-z]{${RANDOM_LENGTH + CHECKSUM_LENGTH}}$`);
 
 /**
- * Makes the text of a personal token: the prefix, 30 random characters of base 62, and 6 with a checksum.
+ * Creates the text of a personal token: the prefix, 30 random characters of base 62, and 6 with a checksum.
  *
- * @param prefix what secret scanners look for
+ * @param prefix the beginning, which secret scanners look for
  */
 export function makeTokenText(prefix: string): string {
   const text = prefix + randomDigits(RANDOM_LENGTH);

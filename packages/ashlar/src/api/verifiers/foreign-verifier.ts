@@ -10,7 +10,7 @@ import { AshlarError, isThenable, type MaybePromise } from "../../support/index.
 import type { CompleteForeignSettings } from "../settings/foreign-settings.ts";
 import type { RefusedToken, TokenClaims, VerifiedToken, Verifier } from "../verifier.ts";
 
-/** Verifies the access tokens of another issuer (RFC 9068 §4). */
+/** Verifies another issuer's access tokens (RFC 9068 §4). */
 export class ForeignVerifier implements Verifier {
   readonly #settings: CompleteForeignSettings;
   readonly #keys: RemoteKeys;
@@ -32,7 +32,7 @@ export class ForeignVerifier implements Verifier {
     this.#rulesOfExpired = Object.freeze({ ...this.#rules, ignoreExpiry: true });
   }
 
-  /** If users are looked up, a user who is not found is refused. */
+  /** If users are looked up, the token is refused if no user is found. */
   get authenticates(): boolean {
     return this.#settings.user !== null;
   }
@@ -54,9 +54,9 @@ export class ForeignVerifier implements Verifier {
   }
 
   /**
-   * The user that the application finds for the claims.
+   * The user that the application has for the claims.
    *
-   * @throws `E_INVALID_MODEL` if it finds one of another class than the driver's model
+   * @throws `E_INVALID_MODEL` if the user's class isn't the driver's model
    */
   async findUser(_token: string, { claims }: VerifiedToken): Promise<Authenticatable | RefusedToken | null> {
     const { user: find, model, name } = this.#settings;
@@ -70,14 +70,14 @@ export class ForeignVerifier implements Verifier {
 
   #verifyWithKeys(token: string, rules: JwtVerifyOptions): MaybePromise<VerifiedToken | RefusedToken> {
     const header = unverifiedHeader(token);
-    // Don't ask the issuer for keys if no key could make the token acceptable.
+    // Don't request keys from the issuer if no key could make the token acceptable.
     if (header === null || !this.#settings.algorithms.includes(header.alg)) {
       return { failure: header === null ? "malformed" : "algorithm", userId: null };
     }
     const { kid } = header;
     const waiting = this.#keys.prepare((keys) => (kid === undefined ? keys.length > 0 : isNamed(keys, kid)));
     const verified = isThenable(waiting) ? waiting.then(() => this.#verify(token, rules)) : this.#verify(token, rules);
-    // Without names, only a signature that doesn't verify shows that the issuer may have a new key.
+    // If the keys have no names, only an invalid signature shows that the issuer may have a new key.
     if (kid !== undefined || isThenable(verified) || !isUnknown(verified)) return verified;
     const again = this.#keys.prepare(() => false);
     return isThenable(again) ? again.then(() => this.#verify(token, rules)) : verified;
@@ -104,8 +104,8 @@ function isUnknown(result: VerifiedToken | RefusedToken): boolean {
 }
 
 /**
- * What a token may be used for: `scope` (RFC 9068 §2.2.3, RFC 8693 §4.2), or `scp`, as some issuers call it, as text or
- * as a list. A token without either has no abilities.
+ * A token's abilities: the claim `scope` (RFC 9068 §2.2.3, RFC 8693 §4.2), or `scp` with some issuers, as text or as a
+ * list. A token without either has no abilities.
  */
 function scopesOf({ scope, scp }: TokenClaims): ReadonlySet<string> {
   const written: unknown = scope ?? scp;

@@ -9,10 +9,10 @@ import type { RefusedToken, TokenClaims, VerifiedJwt, Verifier } from "../verifi
 
 const TOKEN_ID_BYTES = 16;
 
-/** Signs and verifies the JWTs of one driver. The stores that keep track of them extend it. */
+/** Signs and verifies a driver's JWTs. The stores that keep track of them extend this class. */
 export abstract class JwtVerifier implements Verifier {
   readonly settings: CompleteJwtSettings;
-  /** Decides what tokens may be used for. */
+  /** Decides on the abilities of tokens. */
   readonly abilities: GrantedAbilities;
   readonly #rules: JwtVerifyOptions;
 
@@ -22,7 +22,7 @@ export abstract class JwtVerifier implements Verifier {
     this.abilities = abilities;
     this.#rules = Object.freeze({
       requireSubject: true,
-      // All of the framework's own tokens have the one header that signJwt writes.
+      // All of the framework's own tokens have the same header, written by signJwt.
       exactTyp: true,
       clockSkewSeconds,
       // The version is checked before the expiry, so that an outdated token is never reported as merely expired.
@@ -50,7 +50,7 @@ export abstract class JwtVerifier implements Verifier {
    * Signs a token.
    *
    * @param extra further claims
-   * @param iat when it is issued, in seconds
+   * @param iat when the token is issued, in seconds
    */
   sign(id: UserId, extra: JwtClaims = {}, iat: number = nowInSeconds()): string {
     const { expiresInMinutes, version, issuer, audience, signingKey } = this.settings;
@@ -103,13 +103,13 @@ export abstract class JwtVerifier implements Verifier {
   }
 }
 
-/** Abilities as a claim; none if they are everything. */
+/** The abilities as a claim; no claim if the token has all. */
 export function scopeOf(abilities: Iterable<string> | null): { readonly scope?: string } {
   const scope = joined(abilities);
   return scope === null ? {} : { scope };
 }
 
-/** The abilities in a claim `scope`; `null`, which is everything, only if there is no such claim. */
+/** The abilities in a claim `scope`; `null`, for all abilities, only if there is no such claim. */
 export function abilitiesIn(scope: unknown): ReadonlySet<string> | null {
   if (scope === undefined) return null;
   return new Set(typeof scope === "string" ? split(scope) : []);

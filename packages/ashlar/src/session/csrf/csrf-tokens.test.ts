@@ -29,7 +29,7 @@ describe("tokens", () => {
   test("S26 each token has a new mask, so no two pages share any part of it", () => {
     const issued = Array.from({ length: 200 }, () => tokens.issue(ID));
     expect(new Set(issued).size).toBe(200);
-    // Neither half repeats, and no position has the same character in all of them.
+    // Neither half repeats, and no position has the same character in every token.
     expect(new Set(issued.map((token) => token.slice(0, 40))).size).toBe(200);
     expect(new Set(issued.map((token) => token.slice(-40))).size).toBe(200);
     for (let place = 0; place < 86; place++)

@@ -25,7 +25,7 @@ const TOKEN = /^[\w-]{86}$/;
  * Issues and checks tokens that prove that a form comes from one of the application's own pages.
  *
  * A token is bound to a session, because it is the HMAC of the session's id. It is masked with different random bytes
- * each time, so that the length of a compressed page reveals nothing about it (BREACH).
+ * each time, so the length of a compressed page reveals nothing about it (BREACH).
  *
  * In a page, the mask consists of 16 random bytes, and 16 bytes of an HMAC over them, the session's id and the page's
  * address. It proves that the page was shown to the session. The HMAC needs a key, because anyone who has a token can
@@ -38,7 +38,7 @@ export class CsrfTokens {
 
   /**
    * @param secret the application's key
-   * @param options the previous keys; forms on pages that were rendered with them still work
+   * @param options the previous keys, with which forms on older pages still work
    * @throws `E_WEAK_SECRET`
    */
   constructor(secret: string, options: RotationOptions = {}) {
@@ -50,7 +50,7 @@ export class CsrfTokens {
   /**
    * A token for a session's pages: 86 characters of base64url, different each time.
    *
-   * @param page the host and path of the page that the token should prove; `null` for none
+   * @param page the host and path of the page that the token proves; `null` for none
    */
   issue(sessionId: string, page: string | null = null): string {
     const mask = page === null ? randomBytes(MASK_BYTES) : pageMask(sessionId, page, this.#pageKeys[0]);
@@ -58,8 +58,8 @@ export class CsrfTokens {
   }
 
   /**
-   * Reports whether a token was issued for a session. The time this takes reveals neither where the token differs nor
-   * which key it was made with.
+   * Reports whether a token was issued for a session. The time it takes reveals neither where the token differs nor
+   * which key it was created with.
    */
   matches(sessionId: string, token: unknown): boolean {
     if (typeof token !== "string" || !TOKEN.test(token)) return false;
@@ -70,7 +70,7 @@ export class CsrfTokens {
     return matching.length > 0;
   }
 
-  /** Reports whether a token was issued for a session in a certain page. */
+  /** Reports whether a token was issued for a session on a certain page. */
   provesPage(sessionId: string, page: string, token: unknown): boolean {
     if (!this.matches(sessionId, token)) return false;
     const mask = Buffer.from(token as string, "base64url").subarray(0, MASK_BYTES);
@@ -86,7 +86,7 @@ export class CsrfTokens {
     return ownerTag(owner, this.#ownerKeys[0]).toString("base64url");
   }
 
-  /** Reports whether a form's tag was made for a user. */
+  /** Reports whether a form's tag was created for a user. */
   isTagOf(owner: string, tag: string): boolean {
     const bytes = Buffer.from(tag, "base64url");
     if (bytes.length !== OWNER_BYTES) return false;
@@ -129,9 +129,9 @@ export function sentCsrfToken(request: HttpRequest): unknown {
 }
 
 /**
- * Reports whether a request's headers say that another site's page made it. They are checked in this order, and the
- * first informative one decides: `Sec-Fetch-Site`, which browsers set and pages cannot; `Origin`; `Referer`. If none of
- * them is informative, only the token decides, which every such request needs anyway.
+ * Reports whether a request's headers show that it was made by another site's page. They are checked in this order, and
+ * the first informative one decides: `Sec-Fetch-Site`, which browsers set and pages cannot; `Origin`; `Referer`. If
+ * none of them is informative, only the token decides, which every such request needs anyway.
  *
  * `Origin: null` isn't informative. Browsers send it for a form on a page with `Referrer-Policy: no-referrer`, even to
  * its own site, and for a form in a sandboxed frame or on a `data:` URL, which other sites can create. The latter two
@@ -158,8 +158,8 @@ export function comesFromElsewhere(
 }
 
 /**
- * Reports whether a request's headers say that this application's page made it, in a way that other sites' pages cannot
- * fake. This proves something only if the client is a browser. `Origin: null` proves nothing.
+ * Reports whether a request's headers show, in a way that other sites can't fake, that it was made by one of this
+ * application's pages. This proves something only if the client is a browser. `Origin: null` proves nothing.
  *
  * @param appUrl the application's origin; if it is unknown, the requested host is used
  */
@@ -181,17 +181,17 @@ function isOwn(address: string, request: HttpRequest, appUrl: string | null): bo
 /**
  * Reports whether a request's method changes nothing.
  *
- * @param method the method that was sent, before a form's override, because the request is as unsafe as the POST that
- * contains the override
+ * @param method the method that was sent, before a form's override, because the request is as unsafe as the POST with
+ * the override
  */
 export function isSafeMethod(method: string): boolean {
   return SAFE_METHODS.has(method);
 }
 
 /**
- * The page's address, as stored in a token, and with a form that waits for its user.
+ * The page's address, as stored in a token, and with a form that is waiting for its user.
  *
- * @param path the page's path, relative to the base path; with the query only for a form that waits
+ * @param path the page's path, relative to the base path; with the query only for a waiting form
  */
 export function pageAddress({ request }: HttpContext, path: string): string {
   return `${requestAuthority(request.raw)}${path}`;

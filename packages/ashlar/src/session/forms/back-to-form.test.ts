@@ -21,7 +21,7 @@ const ROUTES: readonly RouteEntry[] = [
   }),
 ];
 
-/** The data that the next page sees. */
+/** The data available to the next page. */
 async function read(browser: Browser): Promise<unknown> {
   return JSON.parse((await browser.send("/read")).text);
 }

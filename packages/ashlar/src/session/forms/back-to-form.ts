@@ -12,7 +12,7 @@ import { formPageOf, isOwnForm, sentPageOf, showForm } from "./form-page.ts";
  * (422), if it may be shown there: see `formPageOf`.
  *
  * @param error the thrown error
- * @returns `null` for any other error, for a caller that wants JSON, and for a request that did not come from a form
+ * @returns `null` for any other error, for a client that accepts JSON, and for a request that did not come from a form
  */
 export function backToForm(
   context: HttpContext,
@@ -37,7 +37,7 @@ async function showInPlace(
   input: Dictionary,
 ): Promise<HttpResponse | Response> {
   const page = formPageOf(context, held, router, isOwnForm(context, held));
-  // Otherwise, the form came from a front end on another origin or from no page at all, and the session keeps as much
+  // Otherwise, the form came from a front end on another origin, or from no page at all, and the session stores as much
   // as fits.
   if (page?.mayBeShown === true && !isOfAnotherOrigin(context)) {
     const shown = await showForm(context, held, error, page, { errors: error.errors, input });

@@ -15,7 +15,7 @@ const RELOAD = message("session.reload");
 
 /**
  * Makes an error page lead back to the form that was sent, if the server failed or the form is too large. The error
- * page says whether anything may have changed, and the form is filled in again with as much input as the session can
+ * page states whether anything may have changed, and the form is filled in again with as much input as the session can
  * hold.
  *
  * Unlike `formAgain`, doesn't show the form's page instead of the error page, because the form's page may depend on
@@ -25,7 +25,7 @@ const RELOAD = message("session.reload");
  *
  * Security: as in `formAgain`, the input is kept only if the form was sent from this site.
  *
- * @param error the thrown error. Nothing happens for any other error, for a caller that wants JSON, and for a form
+ * @param error the thrown error. Nothing happens for any other error, for a client that accepts JSON, and for a form
  * without a page
  * @returns `null`, so that the response is the error page
  */
@@ -39,7 +39,7 @@ export async function leadBackFromFailure(
   const status = failureOf(error);
   if (status === null || request.wantsJson()) return null;
   if (isSafeMethod(request.raw.method)) {
-    // The page that was supposed to show the flashed values has failed. It may have been the form's page.
+    // The page that should have shown the flashed values has failed. It may have been the form's page.
     if (status >= 500 && held.isReadable && held.isKnown) held.session.keepUnread();
     return null;
   }

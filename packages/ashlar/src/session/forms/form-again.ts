@@ -17,7 +17,7 @@ const EXPIRED = message("session.expiredForm");
 /** The message on an error page with a link back to the form's page. */
 const EXPIRED_THERE = message("session.expiredThere");
 
-/** The message if the request has no session: the browser may refuse cookies. */
+/** The message if the request has no session, for example because the browser refuses cookies. */
 const EXPIRED_THERE_ALONE = message("session.expiredThereWithoutSession");
 
 /** The error page's note about how much of the input was kept. */
@@ -35,7 +35,7 @@ const NOT_USED = message("session.notUsed");
 
 /** The form's page has expired: its token is missing, or belongs to another session. */
 export class ExpiredPageError extends AshlarError {
-  /** @param isForProgram whether the caller wants JSON, and so has no page to go back to */
+  /** @param isForProgram whether the client accepts JSON, and so has no page to go back to */
   constructor(isForProgram = false) {
     super("E_CSRF", message(isForProgram ? "session.expiredToken" : "session.expired"));
   }
@@ -53,7 +53,7 @@ export class ExpiredPageError extends AshlarError {
  * Otherwise, another site could fill in the form that the visitor is about to send.
  *
  * @param error the thrown error
- * @returns `null` for any other error, for a caller that wants JSON, or if no page shows the messages
+ * @returns `null` for any other error, for a client that accepts JSON, or if no page shows the messages
  */
 export function formAgain(
   context: HttpContext,
@@ -68,7 +68,7 @@ export function formAgain(
     : showAgain(context, held, error, router);
 }
 
-/** Responds to an expired form. If another tab has already done its work, the visitor is redirected instead. */
+/** Responds to an expired form. If its work has already been done in another tab, the visitor is redirected instead. */
 async function overtaken(
   context: HttpContext,
   held: RequestSession,
@@ -174,7 +174,7 @@ function isRedirect({ status, headers }: Response): boolean {
  * form again (RFC 9110 §15.4.8).
  */
 function leadOn(held: RequestSession, shown: Response): Response {
-  // Problems that the form's page itself found are left for the next page.
+  // Problems found by the form's page itself are left for the next page.
   if (held.session.errors()[""]?.some(({ rule }) => rule === EXPIRED.rule)) {
     held.session.forgetMistakes();
     if (held.isKnown) held.session.flashErrors({ "": [NOT_USED] });

@@ -99,7 +99,7 @@ describe.each(BASES)(
         expect(answer.text).toContain("What you typed will be filled in again");
         const report = await browser.open(location);
         expect(report.text).toContain(">once</textarea>");
-        // The error page has already said what happened.
+        // The error page has already explained what happened.
         expect(report.text).not.toContain("<p>");
       });
 

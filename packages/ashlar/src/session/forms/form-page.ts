@@ -122,7 +122,7 @@ export function isOwnForm(context: HttpContext, held: RequestSession): boolean {
  * Responds to a form with its page, as GET shows it, with the input, the error and the error's status. The input isn't
  * stored, so its length doesn't matter.
  *
- * @param overtakenBy converts whatever the page responds with instead of itself, such as a redirect
+ * @param overtakenBy converts a response that replaces the page, such as a redirect
  * @returns `null` if the page doesn't exist, or doesn't show the messages
  */
 export async function showForm(
@@ -154,7 +154,7 @@ export async function showForm(
   return new FastResponse(await shown.text(), { status: error.status, headers });
 }
 
-/** Runs a page's route within the session of this request. */
+/** Runs a page's route within this request's session. */
 async function run(context: HttpContext, { match, target }: FormPage): Promise<Response> {
   const page = pageContext(context, match, target);
   return toResponse(page, await match.route.run(page));

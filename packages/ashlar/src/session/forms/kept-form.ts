@@ -18,14 +18,14 @@ const NOTHING: KeptForm = { page: null, note: null };
 
 /**
  * Keeps as much of a form's input as the session has room for, until its user has logged in again or given another
- * proof. The form is filled in again when that user opens its page, however many other pages they open first.
+ * proof. The form is filled in again when that user opens its page, even after opening other pages.
  *
  * Security: the form identifies its user (`CsrfField`), even after the session and the login have ended. No other user
  * gets the input. A form isn't kept if it doesn't identify its user, or if another site may have sent it.
  */
 export async function keepForm(context: HttpContext): Promise<KeptForm> {
   const { request, visitor: held } = context;
-  // If another framework handles the request, the form has no page here, and its body isn't ours to read.
+  // If another framework handles the request, the form has no page here, and we must not read its body.
   if (held === null || isSafeMethod(request.raw.method) || request.route() === null) return NOTHING;
   const isOwn = await readOwnForm(context, held);
   if (!isOwn) return NOTHING;

@@ -168,7 +168,7 @@ test("S163 data that a handler keeps for the next page never fails the response,
   });
 });
 
-/** Lengths around the shortest one that meets a condition. */
+/** Lengths around the shortest length that meets a condition. */
 async function lengthsAround(isSo: (length: number) => Promise<boolean>): Promise<number[]> {
   let [below, least] = [0, 8192];
   while (least - below > 1) {

@@ -98,7 +98,7 @@ test("S26 the first page of an application prints the input unescaped, before an
 });
 
 describe("in a new process", () => {
-  /** Loads the modules again, unused. */
+  /** Loads the modules again, in their initial state. */
   async function begun() {
     vi.resetModules();
     const support = await import("../../../test/support/session-application.ts");

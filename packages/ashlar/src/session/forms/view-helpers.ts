@@ -60,8 +60,8 @@ function hidden(name: string, value: string): string {
 type HelperName = "csrf_field" | "csrf_token" | "old" | "errors" | "flash";
 
 /**
- * The session values that every view has, by name. The session is opened when the first of them is used. They are empty
- * without a session, for example on a 404 page, and if the session can't be read.
+ * The session values available in every view, by name. The session is opened when the first of them is used. They are
+ * empty without a session, for example on a 404 page, and if the session can't be read.
  */
 export const VIEW_HELPERS: Readonly<Record<HelperName, (context: HttpContext) => unknown>> = {
   csrf_field: (context) => context.csrfField,

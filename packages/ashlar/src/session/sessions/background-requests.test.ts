@@ -96,7 +96,7 @@ describe.each(["cookie", "database"])("S162 with the store %s", (store) => {
     setClock(() => time);
     const browser = new Browser(await create());
     await browser.send("/count", { headers: PAGE });
-    // Long enough ago that a request that only reads counts as use.
+    // Long enough ago for a request that only reads to count as a use.
     time += 600_000;
     const late = browser.send("/slow", { headers: SCRIPT });
     await browser.send("/save", { method: "POST", headers: PAGE });

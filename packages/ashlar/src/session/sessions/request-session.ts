@@ -20,7 +20,7 @@ export class RequestSession {
   /** The path and query of the page, if it is shown in the response to its form, at the form's address. */
   formPage: string | null = null;
   readonly #context: HttpContext;
-  /** The browser's cookie as we know it: from the request, or as set by this response. */
+  /** The browser's cookie, as far as we know: the request's, or the one set by this response. */
   #cookie: string | null = null;
   #found: SessionRecord | null = null;
   #isLoaded = false;
@@ -62,7 +62,7 @@ export class RequestSession {
   get session(): Session {
     if (this.#session === null) {
       this.#session = this.#open();
-      // An error page also uses up the values that were flashed for one request.
+      // An error page also removes the values that were flashed for one request.
       this.#changed(this.#session);
     }
     return this.#session;
@@ -127,7 +127,8 @@ export class RequestSession {
   }
 
   /**
-   * Saves the session if it was opened. A later change, for example by an error page with a form, saves it again.
+   * Saves the session if it was opened. If it changes later, for example because of an error page with a form, it is
+   * saved again.
    *
    * @throws `E_SESSION` if the session is larger than its store allows
    */
@@ -233,7 +234,7 @@ export class RequestSession {
     if (isKept && (usedAt - found.usedAt < refreshAfterMs || usedAt - this.#loadedAt > LATE_MS)) return null;
     let bytes = Buffer.byteLength(contents);
     if (bytes <= keeper.maxBytes) return { id, createdAt, usedAt, contents };
-    // The input is less important than the rest of the session, and than sending a response.
+    // Both the rest of the session and sending a response are more important than the input.
     const fitting = session.encodeWithin(keeper.maxBytes)!;
     bytes = Buffer.byteLength(fitting);
     if (bytes <= keeper.maxBytes) return { id, createdAt, usedAt, contents: fitting };
@@ -249,7 +250,7 @@ export class RequestSession {
     const { response } = this.#context;
     const maxAgeSeconds = this.manager.secondsLeft(record);
     const options = { maxAgeSeconds, sameSite, ...domainFor(this.#context, domain) };
-    // If a cache kept the response, it would give one visitor's session to the next.
+    // A cache that stored the response would give one visitor's session to others.
     response.identifiesVisitor().cookie(name, this.#cookie, options);
   }
 

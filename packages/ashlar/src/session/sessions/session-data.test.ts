@@ -21,7 +21,7 @@ describe("contents", () => {
         }
         const decoded = decodeContents(text);
         expect(JSON.stringify(decoded)).toBe(JSON.stringify({ data, flash, isIdentified }));
-        // Encoding it again returns the same text, by which an unchanged session is recognized.
+        // Encoding it again returns the same text, which shows that a session is unchanged.
         expect(encodeContents(decoded!)).toBe(text);
       }),
     );

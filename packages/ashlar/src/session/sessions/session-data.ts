@@ -13,11 +13,11 @@ import { checkKey, OWN_PREFIX, toSessionValue } from "./session-value.ts";
 export interface SessionContents {
   /** Values that stay until they are removed. */
   readonly data: Dictionary;
-  /** Values that only the next request sees. */
+  /** Values for the next request only. */
   readonly flash: Dictionary;
   /**
-   * Whether something else depends on the session's id, such as a form's token, so that the session is kept even if it
-   * is empty.
+   * Whether something else depends on the session's id, such as a form's token. The session is then kept even if it is
+   * empty.
    */
   readonly isIdentified: boolean;
 }
@@ -31,8 +31,8 @@ export interface SessionBeginning {
 }
 
 /**
- * A session's id, its values, and its flashed values, which are kept only for the next page. `Session` adds the input
- * and errors of forms, and where visitors were heading.
+ * A session's id, its values, and its flashed values, which are kept only for the next page. `Session` adds forms'
+ * input and errors, and visitors' intended pages.
  */
 export abstract class SessionData {
   readonly #onChange: () => void;
@@ -44,7 +44,10 @@ export abstract class SessionData {
   #flash: Dictionary;
   /** Values that this request flashes for the next one. */
   #next: Dictionary = dictionary();
-  /** The keys of `#flash` that were read; `null` if all flashed values end with this request, read or not. */
+  /**
+   * The keys of `#flash` that were read; `null` if all flashed values end with this request, whether or not they were
+   * read.
+   */
   #read: Set<string> | null = null;
 
   /**
@@ -78,7 +81,7 @@ export abstract class SessionData {
   /**
    * The stored or flashed value under a key.
    *
-   * @param fallback the result if there isn't one; default: `null`
+   * @param fallback the result if there is no value; default: `null`
    */
   get(key: string, fallback: unknown = null): unknown {
     return isOwnKey(key) ? fallback : this.#valueIn(key, fallback, this.#data, this.#next, this.#flash);
@@ -141,7 +144,7 @@ export abstract class SessionData {
    * Keeps a value for the rest of this request and for the next page that opens the session. Requests that an open page
    * makes by itself in the meantime, for example for an image or for data, don't use up the value unless they read it.
    *
-   * @throws `E_SESSION` as {@link put}
+   * @throws `E_SESSION` like {@link put}
    */
   flash(key: string, value: unknown): this {
     checkKey(key);
@@ -197,7 +200,7 @@ export abstract class SessionData {
     this.#read ??= new Set();
   }
 
-  /** @internal The contents to keep, as text; `null` if there aren't any. */
+  /** @internal The contents to keep, as text; `null` if nothing has to be kept. */
   encode(): string | null {
     const flash = this.#read === null ? this.#next : { ...this.#unread(this.#read), ...this.#next };
     return encodeContents({ data: this.#data, flash, isIdentified: this.#isIdentified });
@@ -207,7 +210,7 @@ export abstract class SessionData {
     return Object.fromEntries(Object.entries(this.#flash).filter(([key]) => !read.has(key)));
   }
 
-  /** @internal The id, which this doesn't mark as read, and the time when it was assigned. */
+  /** @internal The id, without marking it as read, and the time when it was assigned. */
   get identity(): { readonly id: string; readonly createdAt: number } {
     return { id: this.#id, createdAt: this.#createdAt };
   }
@@ -262,7 +265,7 @@ export abstract class SessionData {
     else this.#next[key] = value;
   }
 
-  /** Called before each change, so that the change is undone if the caller's database transaction is rolled back. */
+  /** Call it before each change, to undo the change if the caller's database transaction is rolled back. */
   #changing(): void {
     restoreOnRollback(this, () => {
       const [id, createdAt, isIdentified] = [this.#id, this.#createdAt, this.#isIdentified];

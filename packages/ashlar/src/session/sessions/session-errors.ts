@@ -14,14 +14,14 @@ import {
 } from "../../support/index.ts";
 
 /**
- * A message as a session stores it: only text if it has no rule. A date in its parameters becomes `{ date }`, because
- * JSON has no dates.
+ * A message as stored in a session, which is only text if it has no rule. A date in its parameters becomes `{ date }`,
+ * because JSON has no dates.
  */
 type StoredMessage = string | { readonly rule: string; readonly params: Dictionary; readonly message: string };
 
 /**
- * Returns errors by field as a session stores them. They aren't translated, because the page that shows them may be in
- * a different language than the request that caused them.
+ * Returns errors by field, in the form in which sessions store them. They aren't translated, because the page that
+ * shows them may be in a different language than the request that caused them.
  */
 export function toStoredErrors(errors: FieldSentences): Dictionary {
   const stored: Record<string, StoredMessage[]> = {};

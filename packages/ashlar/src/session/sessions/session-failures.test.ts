@@ -186,7 +186,7 @@ test("an application that shuts down waits for background work", async () => {
   application.container.make("session").track(work.promise);
   const order: string[] = [];
   const ended = application.shutdown().then(() => void order.push("ended"));
-  // By now, a shutdown has done everything that doesn't need waiting.
+  // By now, the shutdown has done everything for which it doesn't have to wait.
   for (let turn = 0; turn < 100; turn += 1) await null;
   order.push("worked");
   work.resolve();

@@ -18,7 +18,7 @@ export const ROOM_AROUND_INPUT = 32;
 /** The room that a session must keep free, in addition to the input, until its user has logged in, in bytes. */
 const ROOM_UNTIL_LOGIN = 768;
 
-/** How much of the input a session keeps. */
+/** How much of the input is kept in a session. */
 export type KeptInput = "all" | "some" | "none";
 
 /**
@@ -56,7 +56,7 @@ function keep(value: unknown, depth: number): unknown {
   return result;
 }
 
-/** As many inputs as fit into this many bytes of JSON, the short ones first, because forms have more of those. */
+/** As many inputs as fit into this many bytes of JSON. Short ones come first, because forms have more of them. */
 export function fittingInput(input: Readonly<Dictionary>, maxBytes: number): Dictionary {
   const sized = Object.entries(input).map(([name, value]) => {
     return { name, value, bytes: Buffer.byteLength(JSON.stringify({ [name]: value })) };
@@ -88,7 +88,7 @@ function hasMember(value: unknown, name: string): value is Dictionary {
 }
 
 /**
- * Keeps what the next page needs to show a form again: the messages, and as much of the input as fits.
+ * Keeps what the next page needs to show a form again: the messages, and as much input as fits.
  *
  * @returns whether all of it fits
  */
@@ -109,7 +109,7 @@ export function flashMistakes(
 /**
  * Keeps as much of the input as fits, for the next page.
  *
- * @param typed the input, without secrets and anything else that must not be kept
+ * @param typed the input, without secrets or anything else that must not be kept
  * @returns how much was kept; `"all"` if there was nothing to keep
  */
 export function flashTyped(held: RequestSession, typed: Readonly<Dictionary>): KeptInput {

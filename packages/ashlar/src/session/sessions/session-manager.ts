@@ -30,14 +30,12 @@ export class SessionManager {
    * @internal The response to a form whose page has expired, if its work has already been done; otherwise `null`.
    */
   respondToExpired: (context: HttpContext) => MaybePromise<unknown> = () => null;
-  /**
-   * @internal The response to an error that a handler has thrown, if there is a better response than the error page.
-   */
+  /** @internal The response to a handler's error, if there is a better one than the error page. */
   respondToError: (context: HttpContext, error: unknown) => MaybePromise<HttpResponse | null> = () => null;
   /** @internal A note for the visitor about a form that the server has failed to process; `null` for most forms. */
   noteOfFailure: (context: HttpContext) => Message | null = () => null;
 
-  /** @internal A text that identifies the user who sees a request's pages; `null` for a guest. */
+  /** @internal A text that identifies the user to whom a request's pages are shown; `null` for a guest. */
   ownerOf: (context: HttpContext) => string | null = () => null;
 
   /** @param router called once the application has booted */
@@ -74,7 +72,7 @@ export class SessionManager {
 
   #alive(record: SessionRecord | null): SessionRecord | null {
     if (record === null) return null;
-    // Written so that NaN counts as expired.
+    // This form makes NaN count as expired.
     return now() < endOf(record, this.settings) ? record : null;
   }
 

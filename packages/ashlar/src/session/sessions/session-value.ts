@@ -29,7 +29,7 @@ export function checkKey(key: string): void {
 }
 
 /**
- * Returns a frozen copy of a value, as the next request will see it. Only values that JSON can hold unchanged are
+ * Returns a frozen copy of a value, as the next request will get it. Only values that JSON can hold unchanged are
  * allowed.
  *
  * @param key the value's key, for messages

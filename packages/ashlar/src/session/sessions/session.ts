@@ -65,8 +65,8 @@ export class Session extends SessionData {
   }
 
   /**
-   * Keeps a form's inputs, as many as the session has room for, for the next page, which fills them in again with
-   * {@link old}. Inputs whose names contain password, passphrase, passcode, token or secret are left out at any depth.
+   * Keeps a form's inputs, as far as the session has room, for the next page to fill in again with {@link old}. Inputs
+   * whose names contain password, passphrase, passcode, token or secret are left out at any depth.
    */
   flashInput(input: Readonly<Dictionary>): this {
     return this.flashOwn(OLD_INPUT, toSessionValue("old input", refillableInput(input)));
@@ -114,8 +114,8 @@ export class Session extends SessionData {
   }
 
   /**
-   * @internal Whether the text of any of this request's messages was read, as by a page that shows it, rather than only
-   * counted.
+   * @internal Whether the text of any of this request's messages was read, for example by a page that shows it, and not
+   * only counted.
    */
   get hasShownErrors(): boolean {
     return this.#hasShownErrors;
@@ -167,7 +167,7 @@ export class Session extends SessionData {
     return trustedUrl(this.#origins, target) ?? redirectTarget(target, fallback);
   }
 
-  /** @internal The contents to keep, as text, with as much of the old input as fits into this many bytes. */
+  /** @internal The contents to keep, as text, with as much old input as fits into this many bytes. */
   encodeWithin(maxBytes: number): string | null {
     this.remove(TYPED);
     const input = this.flashedHere(OLD_INPUT);

@@ -3,7 +3,7 @@ import { Browser, sessionApplication } from "../../../test/support/session-appli
 import { Route, type RouteEntry } from "../../routing/index.ts";
 import { SessionMiddleware } from "../index.ts";
 
-/** What guards do with remembered data about a visitor. */
+/** Routes that use remembered data about a visitor, as guards do. */
 const ROUTES: readonly RouteEntry[] = [
   Route.get("/put", ({ session }) => {
     session.put("a", 1);

@@ -10,14 +10,14 @@ const HEAD_BYTES = 64;
 const SEALED = /^([\w-]{43})\.([0-9a-z]{1,9})\.([0-9a-z]{1,9})\.(.*)/s;
 
 /**
- * Keeps session data in the visitors' own cookies, sealed, up to some 3 KB each. This is the default.
+ * Keeps session data in the visitors' own cookies, sealed, up to about 3 KB each. This is the default.
  *
  * ```ts
  * // config/session.ts
  * export const SESSION = { store: cookieSessions() } satisfies SessionSettings;
  * ```
  *
- * Security: nothing is kept on the server, so no session can be revoked. A copied cookie keeps its contents until it
+ * Security: no data is kept on the server, so sessions can't be revoked. A copied cookie keeps its contents until it
  * expires.
  *
  * @returns the store's name, because there is no store on the server
@@ -31,10 +31,10 @@ export function cookieSessions(): "cookie" {
  * server.
  *
  * A cookie sealed with a previous key can still be opened. It is sealed with the current key when the session is next
- * saved: when it changes, or when it is used again after the session manager's `refreshAfterMs`, at most 5 minutes. A
- * browser that doesn't come back in time keeps the old cookie.
+ * saved, which is when it changes, or when it is used again after the session manager's `refreshAfterMs` of at most 5
+ * minutes. A browser that doesn't come back in time keeps the old cookie.
  *
- * Security: no session can be revoked. A copied cookie keeps its contents until it expires, and after two concurrent
+ * Security: sessions can't be revoked. A copied cookie keeps its contents until it expires, and after two concurrent
  * requests, the browser keeps the cookie of the response that arrives last.
  */
 export class SealedSessions implements SessionKeeper {

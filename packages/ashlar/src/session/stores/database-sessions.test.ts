@@ -169,7 +169,7 @@ await onEachDatabase("sessions in the database", (engine) => {
   });
 });
 
-/** Requests for `/slow` wait for this. */
+/** Requests for `/slow` wait for this promise. */
 let released = Promise.withResolvers<void>();
 
 const ROUTES: readonly RouteEntry[] = [

@@ -9,14 +9,14 @@ import { createTestClient } from "../../testing/index.ts";
 import { redisSessions, SessionMiddleware, SessionProvider } from "../index.ts";
 import type { RedisSessionsSettings } from "./redis-sessions.ts";
 
-/** On a busy machine, a command may take long, and one that takes too long counts as an outage. */
+/** On a busy machine, a command may take so long that it counts as an outage. */
 const PATIENT = { commandTimeoutMs: 60_000 };
 
 withProgram("redis-server", () => {
   let server: RedisServer;
   let lines: LoggedLine[];
   beforeEach(async () => {
-    // The driver is loaded on first use. This keeps it from counting against a command's time.
+    // The driver is loaded on first use. Loading it here keeps it out of a command's time limit.
     await import("ioredis");
     server = await RedisServer.start();
     lines = [];
@@ -125,7 +125,7 @@ withProgram("redis-server", () => {
     expect([await ada("/name"), other.sessions.size]).toEqual(["Eve", 1]);
     server.thaw();
     await isBack(visitor());
-    // One visitor came in the meantime, the other didn't.
+    // One visitor made a request in the meantime, and the other didn't.
     expect([await ada("/name"), await grace("/name")]).toEqual(["Eve", "Grace"]);
   });
 

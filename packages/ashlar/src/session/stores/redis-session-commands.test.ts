@@ -43,7 +43,7 @@ test.each(WORK)("without Redis, the log says so once, and the request is refused
   const { work, answer, said } = make();
   answer(Promise.reject(UNAVAILABLE));
   for (const _ of [1, 2]) {
-    // The application starts anyway.
+    // The application starts in spite of the outage.
     if (name === "connect") await work[name]!();
     else await expect(work[name]!()).rejects.toBe(UNAVAILABLE);
   }

@@ -12,7 +12,7 @@ import type { SessionStore } from "./session-store.ts";
 
 const MINUTE_MS = 60_000;
 
-/** A deadline that is long enough for a busy machine. */
+/** A time limit that is long enough for a busy machine. */
 const PATIENT = { commandTimeoutMs: 60_000 };
 
 let prefixes = 0;

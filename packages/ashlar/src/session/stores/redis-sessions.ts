@@ -15,8 +15,8 @@ import { SessionsWhileAway } from "./sessions-while-away.ts";
 export interface RedisSessionsSettings extends RedisSettings {
   /**
    * What happens while Redis is unavailable. With `"refuse"`, the default, requests with a session are refused with 503
-   * (`E_REDIS_UNAVAILABLE`), and no session is lost. With `databaseSessions()` or your own store, the sessions of
-   * visitors who come in the meantime end, and visitors who need a session get a new one in that store.
+   * (`E_REDIS_UNAVAILABLE`), and no session is lost. With `databaseSessions()` or your own store, visitors who need a
+   * session get a new one in that store. If they make a request during the outage, their old session ends.
    */
   readonly whenAway?: SessionStoreSource | "refuse";
 }
@@ -114,9 +114,7 @@ export class RedisSessions implements SessionStore {
     await this.#command("DEL", this.#keyOf(key));
   }
 
-  /**
-   * Connects. If Redis is unavailable, the log says what happens in the meantime, and the application starts anyway.
-   */
+  /** Connects. If Redis is unavailable, logs what happens in the meantime, and the application starts anyway. */
   async connect(): Promise<void> {
     await this.#told(this.#lease.connection.connect()).catch((error: unknown) => {
       if (!isRedisUnavailable(error)) throw error;

@@ -28,7 +28,8 @@ export async function createSessionDataTable(database: Kysely<any>): Promise<voi
     .addColumn("created_at", timestamp(database), (column) => column.notNull())
     .addColumn("last_used_at", timestamp(database), (column) => column.notNull())
     .execute();
-  // For pruning, which deletes sessions that haven't been used for long, and sessions that are too old in any case.
+  // For pruning, which deletes sessions that haven't been used for a long time, and those that are too old regardless
+  // of use.
   for (const column of ["last_used_at", "created_at"]) {
     await database.schema
       .createIndex(`${SESSION_DATA_TABLE}_${column}`)

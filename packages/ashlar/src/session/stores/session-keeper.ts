@@ -28,8 +28,9 @@ export interface SessionKeeper {
   /**
    * Stores a session.
    *
-   * @param previous the session as it was read; if it had another id, that one ends; `null` for a new session
-   * @returns `false` if the session has ended in the meantime, so that its cookie must be left alone
+   * @param previous the session as it was read; if it had another id, the session with that id ends; `null` for a new
+   * session
+   * @returns `false` if the session has ended in the meantime, in which case its cookie must not be changed
    */
   save(record: SessionRecord, previous: SessionRecord | null): MaybePromise<boolean>;
 

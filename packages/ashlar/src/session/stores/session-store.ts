@@ -1,7 +1,7 @@
 import type { Container } from "../../kernel/index.ts";
 import type { MaybePromise } from "../../support/index.ts";
 
-/** A session as a store keeps it between two requests. */
+/** A session as stored between two requests. */
 export interface StoredSession {
   /** When the session got its id, in milliseconds since 1970. */
   readonly createdAt: number;
@@ -12,7 +12,7 @@ export interface StoredSession {
 }
 
 /**
- * Keeps the data of visitors' sessions: `store` in `config/session.ts`. `databaseSessions` creates one.
+ * Keeps the data of visitors' sessions: `store` in `config/session.ts`. `databaseSessions` creates such a store.
  * `sessionStoreSuite` from `ashlar/testing` tests the rules listed here.
  *
  * ```ts
@@ -20,14 +20,14 @@ export interface StoredSession {
  * export const SESSION = { store: databaseSessions() } satisfies SessionSettings;
  * ```
  *
- * A store knows neither visitors nor cookies. It keeps text under keys that the framework derives from the cookie. The
- * framework itself checks each time whether a session is too old. A store must follow these rules:
+ * A store handles neither visitors nor cookies. It keeps text under keys that the framework derives from the cookie.
+ * The framework itself checks each time whether a session is too old. A store must follow these rules:
  *
  * - **A stored session is visible to every process as soon as the promise resolves**, unchanged: contents to the
  *   character, times to the millisecond. The next request may go to another process.
  * - **A session that was destroyed does not come back.** A visitor may log out in one tab while a request from another
  *   tab, which saves the session at its end, is still running. `update` must therefore be one conditional step, such as
- *   `update … where id = ?` or Redis's `SET … XX`: never a read followed by a write, and never an insert.
+ *   `update … where id = ?` or Redis's `SET … XX`, and never a read followed by a write, or an insert.
  * - **An update is all or nothing.** Of two concurrent updates, either may be last, but the result is entirely one or
  *   the other. The framework does not lock a session during a request: requests of one visitor run concurrently, and
  *   the last one to finish wins.
@@ -42,8 +42,8 @@ export interface StoredSession {
  */
 export interface SessionStore {
   /**
-   * Whether it keeps sessions in this process's memory, so that other processes don't have them. In production, startup
-   * then fails if several processes run the application. Default: `false`.
+   * Whether sessions are in this process's memory, unknown to other processes. In production, startup then fails if
+   * several processes run the application. Default: `false`.
    */
   readonly isLocal?: boolean;
   /** The maximum size of one session's contents, in bytes of UTF-8. Saving a larger session fails with `E_SESSION`. */
@@ -68,8 +68,8 @@ export interface SessionStore {
    */
   update(key: string, session: StoredSession, expiresAt: number): MaybePromise<boolean>;
   /**
-   * Stores a session under a new key, and ends the previous one, in one step. Leave it out if the store can't: the
-   * framework then calls {@link create}, and {@link destroy} after it.
+   * Stores a session under a new key, and ends the previous one, in one step. Omit it if the store can't do that; the
+   * framework then calls {@link create}, and then {@link destroy}.
    *
    * @param previous the key of the previous session, which may have ended already
    * @param expiresAt as in {@link create}
@@ -78,7 +78,7 @@ export interface SessionStore {
   /** Ends a session. It may have ended already. */
   destroy(key: string): MaybePromise<void>;
   /**
-   * Deletes sessions that have ended. Called by `ashlar prune`, and about once an hour while sessions are used. Leave it out
+   * Deletes sessions that have ended. Called by `ashlar prune`, and about once an hour while sessions are used. Omit it
    * if the store expires entries by itself.
    *
    * @param usedBefore deletes sessions last saved at this time or before, in milliseconds since 1970
@@ -88,12 +88,12 @@ export interface SessionStore {
   prune?(usedBefore: number, createdBefore: number): MaybePromise<number>;
   /**
    * Connects before the application serves requests, so that no request has to wait for it. Commands that only inspect
-   * the application don't call it. It must not throw if the store can't be reached; requests fail instead. Leave it out
-   * if there is nothing to connect to.
+   * the application don't call it. It must not throw if the store can't be reached; requests fail instead. Omit it if
+   * there is nothing to connect to.
    */
   connect?(): Promise<void>;
   /**
-   * Checks that the store can be reached, without changing anything. `ashlar doctor` calls it. Leave it out if there is
+   * Checks that the store can be reached, without changing anything. `ashlar doctor` calls it. Omit it if there is
    * nothing to connect to.
    *
    * @throws an error with the reason if the store can't be reached
@@ -103,5 +103,5 @@ export interface SessionStore {
   close(): MaybePromise<void>;
 }
 
-/** A store, or a function that creates the store for each application whose configuration contains it. */
+/** A store, or a function that creates one for each application whose configuration contains it. */
 export type SessionStoreSource = SessionStore | ((container: Container) => SessionStore);

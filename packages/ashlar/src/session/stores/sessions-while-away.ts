@@ -7,9 +7,9 @@ const MAX_REMEMBERED = 100_000;
 /**
  * Keeps sessions in another store while the first one can't be used.
  *
- * A session stays in the store in which it began. A session in the first store ends if its visitor comes while the
- * store is down. A visitor who logs out at that time must not get the session back later, so it is deleted as soon as
- * possible.
+ * A session stays in the store in which it began. A session in the first store ends if its visitor makes a request
+ * while the store is down. A visitor who logs out during that time must not get the session back later, so it is
+ * deleted as soon as possible.
  */
 export class SessionsWhileAway implements SessionStore {
   readonly maxBytes: number;
@@ -91,7 +91,7 @@ export class SessionsWhileAway implements SessionStore {
   }
 
   /**
-   * The first store's answer; `null` if the store is down, or if the session ended during the outage and so counts as
+   * The first store's result; `null` if the store is down, or if the session ended during the outage and so counts as
    * missing.
    */
   async #inFirst<T>(key: string, ask: () => MaybePromise<T>): Promise<T | null> {

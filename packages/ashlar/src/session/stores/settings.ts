@@ -54,7 +54,7 @@ export interface SessionSettings {
 export interface CompleteSessionSettings extends Omit<Complete<SessionSettings>, "store" | "domain"> {
   /** The store; `cookie` if the cookie itself contains the session. */
   readonly store: "cookie" | SessionStoreSource;
-  /** `null` for only the host that sets the cookie. */
+  /** The cookie's domain; `null` for only the host that sets the cookie. */
   readonly domain: string | null;
 }
 
@@ -122,7 +122,7 @@ export function readSessionSettings(session: unknown, appUrl: string | null, suf
 }
 
 /**
- * The store itself, or the store that a function creates.
+ * The store itself, or the store created by the function.
  *
  * @throws `E_INVALID_CONFIGURATION` if the result is not a store
  */
