@@ -77,10 +77,10 @@ export class AuthProvider extends Provider {
     const { enumerationPrevention, pages, users } = container.make("accounts");
     problems.try(() => users.check(pages));
     problems.try(() => enumerationPrevention.check());
-    // It reads the database, which a boot that has failed already leaves alone.
+    // It reads the database, so it is skipped if startup has already failed.
     if (!problems.any) await problems.run(() => requireEmailColumns(this.application));
     if (!problems.any && !this.application.isInspected) await problems.run(() => container.make("logins").prepare());
-    // A login doesn't have to look for the table then.
+    // Logins then don't have to look for the table.
     if (!problems.any) await problems.run(() => container.make("accounts").history.prepare());
     await problems.run(() => requireHashing(guards.hasher));
     problems.end();

@@ -129,9 +129,9 @@ export class Auth extends RequestAuth {
   }
 
   /**
-   * Redirects to the page of the step that a login with the active guard waits for, which shows why it waits: as an
-   * error if the given proof was wrong, and otherwise as a status message. If no login waits, it redirects to the
-   * login; if a step refused the login, that page says why.
+   * Redirects to the page of the step that a login with the active guard is waiting for. The page shows the reason, as
+   * an error if the given proof was wrong, and otherwise as a status message. If no login is waiting, redirects to the
+   * login page, which shows why if a step refused the login.
    *
    * @throws `E_LOGIN_PENDING` if the step has no page
    */
@@ -328,7 +328,7 @@ export class Auth extends RequestAuth {
   /**
    * Redirects to a page of the active guard.
    *
-   * @throws as {@link route}
+   * @throws the errors of {@link route}
    */
   redirectToRoute(page: string, parameters?: RouteParameters, query?: QueryParameters): HttpResponse {
     const { response } = this.context;
@@ -340,8 +340,8 @@ export class Auth extends RequestAuth {
   /**
    * Redirects to the page that the visitor wanted when the active guard asked for the login, or for the password.
    *
-   * @param page where to go otherwise, as in {@link route}
-   * @throws as {@link route}
+   * @param page the page to redirect to otherwise, as in {@link route}
+   * @throws the errors of {@link route}
    */
   redirectToIntended(page: string): HttpResponse {
     const target = this.context.visitor?.intended("", this.intendedScope) ?? "";

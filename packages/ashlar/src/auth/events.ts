@@ -69,7 +69,7 @@ export interface LoginsEndedEvent extends SecurityEvent {
 export interface AccountCommandEvent {
   /** When it took effect. */
   readonly time: Date;
-  /** Always `null`: a command has no client. */
+  /** Always `null`, because a command has no client. */
   readonly address: null;
   /** The name of the guard concerned; `null` if it was about several, or none. */
   readonly guard: string | null;
@@ -136,6 +136,6 @@ export function announce<Name extends SecurityEventName>(
   const payload = { ...common, ...details } as EventMap[Name];
   const userAgent = context.request.userAgent();
   if (userAgent !== null) userAgents.set(payload, userAgent);
-  // Security: the guess was made even if its transaction is rolled back; see `Throttle` for attempts.
+  // Security: a guess counts even if its transaction is rolled back, like attempts; see `Throttle`.
   void (name === "auth.failed" ? events?.happen(name, payload) : events?.emit(name, payload));
 }

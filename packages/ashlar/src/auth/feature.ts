@@ -194,7 +194,7 @@ export const ACCOUNTS: Feature = declareFeature({
       routes: ["account.email.store"],
     },
   },
-  // With a front end on another site.
+  // This applies to a front end on another site.
   variables: {
     TRUSTED_ORIGINS: {
       about: [

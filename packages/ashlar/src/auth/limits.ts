@@ -13,7 +13,7 @@ declare module "../throttle/limit-name.ts" {
 const MINUTE = 60;
 
 /**
- * Limits everything that tries a password: the login page, the token endpoint, and pages that ask for the password
+ * Limits all attempts at a password: on the login page, at the token endpoint, and on pages that ask for the password
  * again.
  */
 export const PASSWORD_LIMIT = "login";
@@ -27,7 +27,7 @@ export const ACCOUNT_LIMIT = "login.account";
 /** The limit of further attempts once that one is used up. */
 export const SLOW_LIMIT = "login.account.slow";
 
-/** The limit on the proofs that a login step asks for, such as codes, until access to the account ends. */
+/** The limit on attempts at a login step's proofs, such as codes, until access to the account ends. */
 export const STEP_LIMIT = "login.step";
 
 /** The limit on these proofs that remains when access to the account ends. */
@@ -45,7 +45,7 @@ type LoginLimit =
  * that one. If the owner's logins gave back more, a client that has the password could guess codes without limit.
  */
 export const LOGIN_LIMITS: Readonly<Record<LoginLimit, LimitDeclaration>> = {
-  // By address alone, it leaves enough room for an office.
+  // The count by address alone is large enough for an office.
   [PASSWORD_LIMIT]: {
     ofAccounts: true,
     account: "email",
@@ -65,7 +65,7 @@ export const LOGIN_LIMITS: Readonly<Record<LoginLimit, LimitDeclaration>> = {
       { by: ["account"], attempts: 200, windowSeconds: 24 * 60 * MINUTE },
     ],
   },
-  // Only slows down accounts without a mailbox, or whose user is a program.
+  // Only slows down accounts without a mailbox, or with a program as the user.
   [SLOW_LIMIT]: {
     ofAccounts: true,
     buckets: [{ by: ["account"], attempts: 1, windowSeconds: 10 * MINUTE }],

@@ -1,4 +1,4 @@
-// What features outside the framework may declare, and what they can't take from others.
+// What features outside the framework can declare, and what they can't take over from others.
 import { expect, test } from "vitest";
 import { ADA, NEW_PASSWORD, PASSWORD, testAccounts } from "../../test/support/account-application.ts";
 import { declareFeature, type Feature, Provider, type ProviderClass } from "../boot/index.ts";

@@ -36,8 +36,8 @@ export interface GuardEntrySettings {
   /**
    * The further steps of its logins, after those of all guards.
    *
-   * Security: other guards with the same users don't ask them. With a second factor under `web.steps` only, the token
-   * endpoint returns a token without it; the log warns about that at boot.
+   * Security: other guards with the same users don't ask for these steps. With a second factor under `web.steps` only,
+   * the token endpoint returns a token without it; the log warns about that at boot.
    */
   readonly steps?: readonly LoginStep[];
 }
@@ -53,7 +53,7 @@ interface CommonGuardSettings {
   readonly default?: string;
   /** The table of password resets; default: `password_resets`. */
   readonly passwordResetTable?: string;
-  /** How long the link to set a new password is valid, in minutes; `null`: forever. Default: 1440. */
+  /** How long the link to set a new password is valid, in minutes; `null` for no limit. Default: 1440. */
   readonly passwordResetExpiration?: number | null;
   /** The further steps of logins with every guard. */
   readonly steps?: readonly LoginStep[];
@@ -176,7 +176,7 @@ function isPositiveWhole(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) > 0;
 }
 
-/** The frozen list of steps, whose names must differ. */
+/** The frozen list of steps. Their names must differ. */
 function namedApart(steps: readonly LoginStep[], where: string): readonly LoginStep[] {
   const twice = steps.find(({ name }, index) => steps.findIndex((other) => other.name === name) !== index);
   if (twice === undefined) return Object.freeze([...steps]);

@@ -29,7 +29,7 @@ export function bothConditions(one: AccessConditions, other: AccessConditions): 
 }
 
 /**
- * What the mixins of a user's model know about access to the account. With it, one statement can both check whether a
+ * The data about access to the account in the mixins of a user's model. With it, one statement can both check whether a
  * proof still holds and act on it.
  */
 export interface AccessHolder extends Authenticatable {
@@ -41,8 +41,8 @@ export interface AccessHolder extends Authenticatable {
 }
 
 /**
- * Creates a new epoch: 128 random bits. It is not a counter, so that nothing that belonged to a deleted user matches a
- * new user with the same key.
+ * Creates a new epoch: 128 random bits. It isn't a counter, so credentials of a deleted user never match a new user
+ * with the same key.
  */
 export function makeAccessEpoch(): string {
   return randomToken(EPOCH_BYTES);

@@ -50,7 +50,7 @@ export class ApplicationAccess {
   }
 }
 
-/** By the database of the users' models, or by the class of users who are not rows. */
+/** By the database of the users' models, or by the class of users who aren't rows. */
 const known = new WeakMap<object, readonly ApplicationAccess[]>();
 
 function isRunning({ container }: ApplicationAccess): boolean {

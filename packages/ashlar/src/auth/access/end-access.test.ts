@@ -8,7 +8,7 @@ import { rotateAccess, updateEnding } from "./rotate-access.ts";
 
 const END = { what: "everything", reason: "user", proof: "user" } as const;
 
-/** An account that records what is done with it, in order. */
+/** An account that records all operations on it, in order. */
 function recording(update: StoredAccount<FullUser>["update"]) {
   const steps: string[] = [];
   const account: StoredAccount<FullUser> = {

@@ -43,7 +43,7 @@ export interface AccessEndedEvent {
   readonly time: Date;
   /** The client's address; `null` outside of a request. */
   readonly address: string | null;
-  /** The name of a guard whose user it is; `null` if no guard is known. */
+  /** The name of a guard with this user; `null` if no guard is known. */
   readonly guard: string | null;
   readonly user: RegisteredUser;
   readonly what: AccessScope;
@@ -63,7 +63,7 @@ declare module "../../events/event-map.ts" {
 export interface CredentialHolder {
   /**
    * Removes these credentials, if the user has any. Called each time access to the account ends, after the user's row
-   * was written, in the same transaction. If it throws, access does not end.
+   * has been written, in the same transaction. If it throws, access doesn't end.
    *
    * If it only clears columns that `accessChanges()` already names, it may have the property `endsWithRow`: then it isn't
    * called for each user if access to all accounts ends at once.
@@ -80,7 +80,9 @@ export interface CredentialHolder {
  */
 export type AccessProof = "user" | "none";
 
-/** Changes the row of an account whose access ends, with a new epoch, if the proof holds; `null`: nothing was written. */
+/**
+ * Changes an account's row when access to it ends, with a new epoch, if the proof holds; `null` if nothing was written.
+ */
 export type UpdateEnding<User> = (changes?: AccountChanges, conditions?: AccountConditions) => Promise<User | null>;
 
 /** What ends, why, and by whose proof. */
@@ -92,7 +94,7 @@ export interface AccessEnding<User> {
   readonly changes?: AccountChanges;
   /** Values that the stored account must still have. */
   readonly conditions?: AccountConditions;
-  /** Replaces the single statement if the decision needs more than that; `null`: access doesn't end. */
+  /** Replaces the single statement if the decision needs more than that; returns `null` if access must not end. */
   readonly write?: (update: UpdateEnding<User>) => Promise<User | null>;
   /** Further work in the same transaction, done last. If it throws, access does not end. */
   readonly also?: (changed: User) => Promise<void>;
@@ -106,7 +108,7 @@ export interface StoredAccount<User> {
   transaction<T>(work: () => Promise<T>): Promise<T>;
   /** Deletes the account's logins, except the current one, if `what` is `others`. */
   endLogins(changed: User, what: AccessScope): Promise<void>;
-  /** Where {@link AccessEndedEvent} goes: the application's events, with the rest of its contents. */
+  /** The receiver of {@link AccessEndedEvent}: the application's events, with the rest of the event's contents. */
   readonly audience: AccessAudience | null;
 }
 
@@ -125,7 +127,7 @@ export interface AccessAudience extends Pick<AccessEndedEvent, "address" | "guar
  * 3. The logins are deleted, except the current one.
  * 4. The caller's own work is done, such as queuing a mail.
  *
- * Once it is committed, `auth.access_ended` says what ended, and why.
+ * After the commit, `auth.access_ended` reports what ended, and why.
  *
  * @returns the user with the new epoch; `null`, with nothing written, if the account doesn't exist, or the proof or a
  * condition doesn't hold

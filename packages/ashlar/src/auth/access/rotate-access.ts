@@ -35,18 +35,18 @@ export async function rotateAccess(
   return fresh !== null && write(user, all, bothConditions(conditions, (fresh as AccessHolder).accessConditions()));
 }
 
-/** @param conditions `null`: no row meets them */
+/** @param conditions the conditions for the row; `null` if no row can meet them */
 async function write(
   user: Authenticatable,
   changes: Readonly<Record<string, unknown>>,
   conditions: AccessConditions | null,
 ): Promise<boolean> {
   if (conditions === null) return false;
-  // Only the mixin of a model knows the columns that access is based on.
+  // The columns that access is based on are known only to the model's mixin.
   return Object.keys(changes).length === 0 || (user as Authenticatable & Model).writeColumns(changes, conditions);
 }
 
-/** Writes the row of a user whose access ends to an account store, as {@link StoredAccount} does. */
+/** Writes a user's row to an account store when access ends, like {@link StoredAccount}. */
 export function updateEnding<User extends AccountUser>(
   store: AccountStore<User>,
   user: User,

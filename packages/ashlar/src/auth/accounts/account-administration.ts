@@ -22,7 +22,7 @@ export abstract class AccountAdministration {
     this.#services = services;
   }
 
-  /** @internal Not a field, so that nothing that prints this object shows the request. */
+  /** @internal Returns a private field, so that printing this object doesn't show the request. */
   protected get context(): HttpContext {
     return this.#context;
   }
@@ -107,8 +107,8 @@ export abstract class AccountAdministration {
 
   /**
    * Ends all access to the account of a user of the active guard, whether the user is logged in or not: logins on all
-   * devices, links in mails, the API token if tokens are checked in the database, and what `endCredentials()` of the
-   * user removes; see `CredentialHolder`. {@link block} does it, too.
+   * devices, links in mails, the API token if tokens are checked in the database, and everything that the user's
+   * `endCredentials()` removes; see `CredentialHolder`. {@link block} does the same.
    *
    * Security: the user must not come from an input. For a page where users log themselves out everywhere, call
    * `auth.logins().endAll()`.

@@ -34,7 +34,7 @@ afterEach(() => setClock(null));
 
 let stored = 0;
 
-/** Stores logins of a user, with the guard `web` and not ended unless the values say otherwise. */
+/** Stores logins of a user, by default active ones with the guard `web`. */
 async function storeLogins(
   { database }: TestAccounts,
   userId: number,
@@ -72,7 +72,7 @@ await onEachDatabase("pruning accounts", (engine) => {
       [BOB.id, "web"],
       [ADA.id, "admin"],
       [BOB.id, "admin"],
-      // Of another application on the same database.
+      // It belongs to another application on the same database.
       [77, "other"],
     ] as const) {
       await storeLogins(accounts, id, 1, { guard });

@@ -188,14 +188,14 @@ export class AccountServices {
     this.pruning = new AccountPruning({ ...common, logins, securityEvents, retention, hasDatabase });
   }
 
-  /** What the page `account.security` shows; see `Accounts.overview`. */
+  /** The data for the page `account.security`; see `Accounts.overview`. */
   async overviewOf(context: HttpContext): Promise<AccountOverview> {
     const { auth, t } = context;
     const user = await requireUser(context);
     this.#sections ??= accountSections(this.#application);
     const sections: AccountOverview["sections"][number][] = [];
     for (const { title, page, entries } of this.#sections) {
-      // Nothing is shown of a feature whose pages are left out.
+      // Features without pages are omitted.
       if (!auth.hasRoute(page)) continue;
       const translate = t as (key: string) => string;
       const own = await entries(user as unknown as RegisteredUser);

@@ -50,9 +50,8 @@ export class Accounts extends AccountAdministration {
    *
    * @param attributes `email`, `password`, `password_confirmation`, and values for other columns; a `name` is a single
    *   line of text
-   * @param belonging further work of the registration: it runs in the same transaction, so that there is either an
-   * account with all of it, or no account, no mail, no login and no event. Not called with
-   * `ACCOUNTS.preventEnumeration`
+   * @param belonging additional work for the registration. It runs in the same transaction, so if it fails, there is no
+   * account, mail, login or event. Not called with `ACCOUNTS.preventEnumeration`
    * @returns the user; with `ACCOUNTS.preventEnumeration` always `null`
    * @throws `E_INVALID_INPUT` with all problems, by field; a taken address is only reported if there are no other
    *   problems; `E_OVERLOADED`; what `belonging` throws
@@ -68,7 +67,7 @@ export class Accounts extends AccountAdministration {
    * mailed before stop working. The account itself does not change.
    *
    * Neither the result nor the duration reveals whether there is an account: the lookup and the mail both happen after
-   * the response. Your response must be the same in both cases, too. Failures are logged.
+   * the response. Your response must be the same in both cases too. Failures are logged.
    *
    * @throws `E_INVALID_INPUT` if it is not an email address; `E_INVALID_CONFIGURATION` without `MailProvider`;
    *   `E_UNKNOWN_ROUTE` without the route `password_reset`
@@ -210,7 +209,7 @@ export class Accounts extends AccountAdministration {
   /**
    * The API tokens that are still accepted after all other access has ended, for example because of a new password.
    * With `authenticates` off in `config/api.ts`, requests don't look tokens up, so all tokens are accepted until they
-   * expire. A page that lists the effects of a new password has to mention these tokens, too.
+   * expire. A page that lists the effects of a new password has to mention these tokens too.
    *
    * @returns `null` if there aren't any: the application has no API, or it looks tokens up
    */

@@ -48,9 +48,9 @@ declare module "../../events/event-map.ts" {
     "auth.email_changed": EmailChangeEvent;
     /** A change of address was undone with the link to the old address, `email`, which the account has again. */
     "auth.email_change_undone": EmailChangeEvent;
-    /** Unknown devices have tried so many wrong passwords that the account's owner gets a mail. */
+    /** Emitted when unknown devices have tried so many wrong passwords that the account's owner gets a mail. */
     "auth.guesses_used_up": AccountEvent;
-    /** A device was made known to an account with a link from that mail. */
+    /** Emitted when a device becomes known to an account through the link in that mail. */
     "auth.device_allowed": AccountEvent;
     "auth.password_reset_requested": PasswordResetRequestedEvent;
     "auth.password_reset": AccountEvent;

@@ -108,7 +108,7 @@ export const ACCOUNT_LIMITS: ByLimit<LimitDeclaration> = {
     ],
   },
   // Counts by account alone. The operation also ends links in mails and needs no password, so a thief with a copied
-  // cookie must not outpace the owner who resets the password. The reset ends all other logins, too, so the owner
+  // cookie must not outpace the owner who resets the password. The reset ends all other logins too, so the owner
   // doesn't need this operation.
   "logins.destroy_others": {
     ofAccounts: true,

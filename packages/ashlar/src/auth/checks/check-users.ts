@@ -74,7 +74,7 @@ async function checkSpellings(
   }
 }
 
-/** Lists users by key, because everyone who reads a deployment's log could see an address in a report. */
+/** Lists users by key, because addresses in a report would be visible to everyone who can read a deployment's log. */
 function listed(texts: readonly StoredText[]): string {
   const names = texts.slice(0, NAMED).map(({ id }) => String(id));
   const rest = texts.length - names.length;

@@ -19,7 +19,7 @@ export interface DeskArguments {
   readonly guard: string | null;
   /** Whether the result is to be one JSON document. */
   readonly isJson: boolean;
-  /** Whether passwords are to be made invalid, too. */
+  /** Whether passwords become invalid too. */
   readonly voidsPasswords: boolean;
   /** Whether to skip the confirmation before an irreversible action. */
   readonly isSure: boolean;
@@ -29,8 +29,8 @@ export interface DeskArguments {
 /**
  * Reads the arguments of a command about accounts: `--by`, `--guard`, `--json`, and those that are named.
  *
- * @param usage how it is called, for the error
- * @param count how many arguments without a name it takes: the least and the most
+ * @param usage how the command is called, for the error
+ * @param count the minimum and maximum number of arguments without a name
  * @throws `E_COMMAND`
  */
 export function readDeskArguments(
@@ -89,7 +89,7 @@ function caller(): string {
 /**
  * Asks for confirmation of an irreversible action, unless the caller has given it.
  *
- * @param what the action, as a sentence
+ * @param what describes the action, as a sentence
  * @throws `E_COMMAND` without `--yes`, if the answer isn't yes, or there is no terminal to ask in
  */
 export async function confirm({ isJson, isSure }: DeskArguments, what: string): Promise<void> {

@@ -25,7 +25,7 @@ interface DeskUsers {
 }
 
 /**
- * The account that a text names: its primary key, what its user logs in with, or its address, in any spelling.
+ * The account that a text identifies: by its primary key, its user's identifier, or its address, in any spelling.
  *
  * @throws `E_COMMAND` if there isn't one, or there are several; `E_UNKNOWN_GUARD`
  */
@@ -54,7 +54,7 @@ export async function storedAccount(
   return stored === null ? null : { guard, user: stored };
 }
 
-/** All accounts that a text names, or else all whose address or name contains it. */
+/** All accounts that a text identifies, or else all accounts with the text in their address or name. */
 export async function searchAccounts(
   application: Application,
   text: string,
@@ -78,7 +78,7 @@ export async function searchAccounts(
   return found;
 }
 
-/** The names by which a person knows an account. */
+/** The names by which people recognize an account. */
 export function labelOf(user: Authenticatable): string {
   const { email, name } = user as { readonly email?: unknown; readonly name?: unknown };
   const label = [email, name].find((one) => typeof one === "string" && one !== "");

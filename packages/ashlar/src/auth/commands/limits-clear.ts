@@ -92,6 +92,6 @@ function keysFor(
   if (account === null) return [{ address }];
   const keys = countedKeysOf(application.container.make("auth"), account.guard, account.user);
   if (address === null) return keys;
-  // By the account alone, by both, and by the address alone.
+  // These are the counts by account alone, by both, and by address alone.
   return [...keys, ...keys.map((one) => ({ ...one, address })), { address }];
 }

@@ -8,7 +8,7 @@ import { type FoundAccount, findAccount, labelOf } from "./find-accounts.ts";
 
 const USAGE = "mail:resend <user> [--mail verifyEmail|resetPassword]";
 
-/** The mails that can be sent again. Each contains a new link, and no data that the operator knows. */
+/** The mails that can be sent again. Each contains a new link, which the operator never sees. */
 type ResentMail = "verifyEmail" | "resetPassword";
 
 /**
@@ -51,7 +51,7 @@ function mailFor({ user }: FoundAccount, wanted: string | undefined): ResentMail
     throw new AshlarError("E_COMMAND", `The address of ${labelOf(user)} needs no verification.`);
   if (wanted !== undefined)
     throw new AshlarError("E_COMMAND", `"${shown(wanted)}" can't be sent again. Usage: ${USAGE}`);
-  // Setting the first password verifies the address, too.
+  // Setting the first password also verifies the address.
   if (!hasPassword(user)) return "resetPassword";
   if (isUnverified) return "verifyEmail";
   const problem = `The account of ${labelOf(user)} waits for no mail.`;

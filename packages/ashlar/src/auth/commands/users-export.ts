@@ -6,7 +6,7 @@ import { plain, readDeskArguments, shown, tellDeed } from "./desk-arguments.ts";
 import { type FoundAccount, findAccount, labelOf } from "./find-accounts.ts";
 import { waitingMails } from "./waiting-mails.ts";
 
-/** `users:export`: writes what is stored about a user as JSON, to standard output or to a file. */
+/** `users:export`: writes all stored data about a user as JSON, to standard output or to a file. */
 export async function run(context: CommandContext): Promise<void> {
   const read = readDeskArguments(context, "users:export <user> [--out <file>]", ["out", "reason"]);
   const application = await context.application();

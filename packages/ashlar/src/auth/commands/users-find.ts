@@ -4,7 +4,7 @@ import { summaryLine, summaryOf } from "./account-summary.ts";
 import { printResult, readDeskArguments, shown, tellDeed } from "./desk-arguments.ts";
 import { MAX_FOUND, searchAccounts } from "./find-accounts.ts";
 
-/** `users:find`: lists the accounts that a text names, or whose address or name contains it. */
+/** `users:find`: lists the accounts that a text identifies, or with the text in their address or name. */
 export async function run(context: CommandContext): Promise<void> {
   const { by, guard, isJson, positionals } = readDeskArguments(context, "users:find <text>");
   const application = await context.application();

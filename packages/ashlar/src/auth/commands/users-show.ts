@@ -43,7 +43,7 @@ async function everythingAbout(application: Application, account: FoundAccount, 
     // When a password can be tried again, if guesses at the account are used up.
     guessesUsedUpForSeconds: refusals.find(({ reason }) => reason === "guesses")?.seconds ?? null,
     refusals,
-    // In that case, each server counts in memory, which a command can't see.
+    // In that case, each server counts in its own memory, which a command can't read.
     countsInMemory: container.has("throttle") && container.make("throttle").store.isLocal === true,
     // Rows whose access has ended in another way are left until they are pruned.
     logins: logins.filter((login) => login.is_valid === true),

@@ -80,7 +80,7 @@ export class CredentialFinder<Columns extends object> {
     if (!withExpired) query = query.where(unexpiredAt(currentDate()));
     if (newerThan !== null) query = query.where("id", ">", newerThan);
     if (olderThan !== null && isKey(olderThan)) query = query.where("id", "<", olderThan);
-    // Starts with the nearest, so that the limit leaves out those that are farthest away.
+    // Starts with the nearest ones, so that the limit omits the farthest.
     const nearest = query.orderBy("id", newerThan === null ? "desc" : "asc").limit(limit);
     const { names } = this.#shape;
     const rows: readonly Row[] = await nearest.select([...names]).execute();
@@ -154,7 +154,10 @@ export class CredentialFinder<Columns extends object> {
     });
   }
 
-  /** Limits a query to credentials of this guard and kind, by values in its text: the only parameter is the one searched for. */
+  /**
+   * Limits a query to credentials of this guard and kind, by values in its text; the only parameter is the value to
+   * look up.
+   */
   #own<Query extends { where(column: string, operator: "=", value: unknown): Query }>(query: Query): Query {
     const { guard, table, only } = this.#options;
     const own = Object.entries({ ...only, guard });

@@ -18,7 +18,7 @@ export class CredentialShape<Columns extends object> {
     this.#Row = rowClass(this.names, (name) => READ[name] ?? this.#reading(name));
   }
 
-  /** @param values of {@link names}, in that order */
+  /** @param values the values of {@link names}, in the same order */
   credential(values: readonly unknown[]): Credential<Columns> {
     // The class has a getter for each column, which the compiler doesn't know about.
     return new this.#Row(values) as unknown as Credential<Columns>;
@@ -111,7 +111,7 @@ export function withValues<Query extends Filterable>(query: Query, values: objec
   return filtered;
 }
 
-/** The conditions that leave out rows that are kept after a revocation. */
+/** The conditions that exclude rows kept after a revocation. */
 export function unrevoked({ keepsRevoked = false }: { readonly keepsRevoked?: boolean }): object {
   return keepsRevoked ? { revoked_at: null } : {};
 }
@@ -145,7 +145,7 @@ export function unexpiredAt(time: Date): BatchCondition {
 
 /** Reports whether a credential has ended because of its age. */
 export function hasExpired({ expires_at }: { readonly expires_at: Date | null }): boolean {
-  // Written so that NaN (an invalid date) counts as expired.
+  // This form makes NaN (an invalid date) count as expired.
   return expires_at !== null && !(now() < expires_at.getTime());
 }
 

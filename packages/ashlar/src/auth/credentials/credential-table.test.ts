@@ -254,7 +254,7 @@ await onEachDatabase("credentials", (engine) => {
       await stored(passkeys, users);
       const begun = Promise.withResolvers<void>();
       let isDone = false;
-      // Registered here, outside of the transaction.
+      // The listener is registered here, outside of the transaction.
       const inserting = begun.promise
         .then(() => passkeys.insert(ada, values()))
         .finally(() => {
@@ -501,7 +501,7 @@ await onEachDatabase("credentials", (engine) => {
     const statements = statementsOf(database);
     expect(await passkeys.prune({ endedBefore })).toBe(ended.length + 500);
     expect(statements.filter((sql) => sql.startsWith("delete"))).toHaveLength(3);
-    // The row of a guard whose users aren't known here stays.
+    // The row stays if the users of its guard aren't known here.
     const [foreign, ...left] = await idsOf(database);
     expect(left).toEqual(kept);
     expect([await staff.prune({ endedBefore }), await idsOf(database)]).toEqual([1, kept]);

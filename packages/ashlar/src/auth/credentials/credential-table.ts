@@ -55,10 +55,11 @@ const WRITTEN = ["user_id", "guard", "access_epoch", "created_at", "last_used_at
  *   of the same database, it writes first, then reads the user again, and deletes its row again.
  * - **A credential is revoked once.** Of concurrent calls of {@link revoke} or {@link delete}, one returns `true`: a recovery
  *   code can't be used twice.
- * - **Revoked credentials don't come back.** {@link update} changes nothing then.
+ * - **Revoked credentials don't come back.** {@link update} doesn't change them.
  *
- * A table can hold credentials of several guards, and of several kinds (`only`), each with its own `CredentialTable`: all
- * methods but {@link prune} and {@link forget} reach only the credentials of `guard`, even if users of two guards have equal keys.
+ * A table can contain credentials of several guards, and of several kinds (`only`), each with its own
+ * `CredentialTable`: all methods but {@link prune} and {@link forget} reach only the credentials of `guard`, even if
+ * users of two guards have equal keys.
  *
  * Methods take part in the caller's transaction.
  *
@@ -98,7 +99,7 @@ export class CredentialTable<Columns extends object = object, Hidden extends obj
   /**
    * Stores a credential of a user.
    *
-   * @param user as read when the user proved who they are, not read again since
+   * @param user the user as read when they gave the proof, not read again since
    * @returns its key; `null`, with nothing stored, if access to the account has ended since
    * @throws `E_UNIQUE_VIOLATION` if a unique column has the value already
    */
@@ -192,7 +193,7 @@ export class CredentialTable<Columns extends object = object, Hidden extends obj
   }
 
   /**
-   * As {@link list}, by the user's key.
+   * Like {@link list}, by the user's key.
    *
    * @param epoch default: all of them
    * @internal
@@ -235,7 +236,7 @@ export class CredentialTable<Columns extends object = object, Hidden extends obj
   revoke(where: CredentialConditions<Columns, Hidden>): Promise<boolean> {
     if (this.#options.keepsRevoked !== true) return this.delete(where);
     const at = currentDate();
-    // Marks it as ended, which pruning looks for.
+    // Marks the credential as ended, for pruning.
     return this.change(where, { revoked_at: at, expires_at: at });
   }
 
@@ -248,7 +249,7 @@ export class CredentialTable<Columns extends object = object, Hidden extends obj
    * Deletes the oldest active credentials of a user. Call it after each {@link insert}: if several run at the same time, the
    * last of them finds what all have stored.
    *
-   * @param keep how many of the newest stay
+   * @param keep how many of the newest credentials stay
    * @returns how many were deleted
    */
   deleteOldest(userId: UserId, keep: number): Promise<number> {
@@ -285,8 +286,8 @@ export class CredentialTable<Columns extends object = object, Hidden extends obj
   /**
    * A user's credentials for an export, oldest first, with those that have ended: `export` of the same.
    *
-   * @param columns what the user may know; never a digest
-   * @returns none for a user of other guards
+   * @param columns the columns that the user may see; never a digest
+   * @returns an empty list for users of other guards
    */
   async export(
     { user, id }: Pick<DataSubject, "user" | "id">,
@@ -302,7 +303,7 @@ export class CredentialTable<Columns extends object = object, Hidden extends obj
    */
   prune({ existingUsers, ...pruning }: CredentialPruning): Promise<number> {
     const { guard, users } = this.#options;
-    // Rows of other guards stay: their users are not known here.
+    // Rows of other guards stay, because their users aren't known here.
     return pruneCredentials(this.#rows, { existingUsers: existingUsers ?? usersOf(guard, users), ...pruning });
   }
 

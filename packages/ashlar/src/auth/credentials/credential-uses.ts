@@ -28,7 +28,7 @@ export class CredentialUses<Noted extends Use = CredentialUse> {
 
   /**
    * @param touch writes a use
-   * @param what the credentials, for the log
+   * @param what the name of the credentials, for the log
    */
   constructor(touch: (use: Noted) => Promise<void>, logger: UseLogger, what = "a login") {
     this.#touch = touch;

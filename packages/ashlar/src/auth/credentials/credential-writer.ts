@@ -6,7 +6,7 @@ import { type CredentialShape, canMatch, type Filterable, isKey, unrevoked, with
 /** The rows that a {@link CredentialWriter} writes. */
 type WriterOptions = Pick<CredentialTableOptions<object>, "database" | "guard" | "table" | "keepsRevoked" | "only">;
 
-/** Changes and deletes credentials of one guard, each time with one conditional statement. */
+/** Changes and deletes one guard's credentials, each time with one conditional statement. */
 export class CredentialWriter {
   readonly #options: WriterOptions;
   readonly #shape: CredentialShape<object>;
@@ -43,7 +43,7 @@ export class CredentialWriter {
   /**
    * Deletes the oldest of a user's credentials that meet a condition.
    *
-   * @param keep how many of the newest stay
+   * @param keep how many of the newest credentials stay
    * @returns how many were deleted
    */
   async deleteOldest(userId: UserId, keep: number, condition: BatchCondition): Promise<number> {
@@ -60,7 +60,7 @@ export class CredentialWriter {
   /**
    * Deletes all credentials of a user.
    *
-   * @param except the key of one that stays
+   * @param except the key of the credential that stays
    * @returns how many were deleted
    */
   async deleteAll(userId: UserId, except: string | null): Promise<number> {

@@ -37,7 +37,7 @@ export interface FoundCredential<
 }
 
 /**
- * The types of a feature's columns, by name: `text`, a whole number, or what models know as casts: `datetime`,
+ * The types of a feature's columns, by name: `text`, a whole number, or one of the models' casts: `datetime`,
  * `boolean`, `json`.
  */
 export type CredentialKinds<Columns extends object> = {
@@ -100,9 +100,12 @@ export type CredentialKey<Columns extends object, Hidden extends object = object
 export interface CredentialRange {
   /** How many at most; default: 100. */
   readonly limit?: number;
-  /** Only credentials older than the one with this key. If it isn't a key, all of them. */
+  /** Only credentials older than the one with this key. If there is no such key, all of them. */
   readonly olderThan?: string | null;
-  /** Only credentials newer than the one with this key. If it isn't a key, none of them. At most one of the two is set. */
+  /**
+   * Only credentials newer than the one with this key. If there is no such key, none of them. At most one of the two is
+   * set.
+   */
   readonly newerThan?: string | null;
   /** Whether those that have expired are included; default: `false`. */
   readonly withExpired?: boolean;

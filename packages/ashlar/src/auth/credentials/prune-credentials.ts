@@ -40,9 +40,9 @@ export async function pruneCredentials(
 }
 
 /**
- * Deletes the rows whose owner no longer exists. Credentials of a guard whose users cannot be determined stay.
+ * Deletes the rows whose owner no longer exists. Credentials stay if their guard's users can't be determined.
  *
- * @param table with the column `guard`
+ * @param table the table, which has the column `guard`
  * @param owner the column that names the owner
  * @returns how many
  */

@@ -4,7 +4,7 @@ import { announce } from "../events.ts";
 import { type CompleteLogin, type LoginResult, PROOF_FAILED, type ProvedOptions } from "../pipeline/complete-login.ts";
 import type { PassedStep } from "../proofs/login-methods.ts";
 
-/** For how long the next confirmation skips the steps that were passed in an earlier one. */
+/** How long a confirmation skips the steps that were passed in an earlier one. */
 const CONFIRMATION_MS = 10 * 60_000;
 
 /** The session's note about a confirmation. */
@@ -22,7 +22,7 @@ export class Confirmation {
   readonly #guard: string;
   readonly #subject: () => string | null;
 
-  /** @param subject returns the login that the confirmation counts for; `null`: it doesn't count */
+  /** @param subject returns the login that the confirmation counts for; `null` if it doesn't count */
   constructor(context: HttpContext, guard: string, subject: () => string | null) {
     this.#context = context;
     this.#guard = guard;
@@ -30,7 +30,7 @@ export class Confirmation {
   }
 
   /**
-   * Runs the steps to decide whether a confirmation counts; see `LoginGuard.admitConfirmed`.
+   * Runs the login steps to decide whether a confirmation counts; see `LoginGuard.admitConfirmed`.
    *
    * @param ask asks those that need to be asked
    * @param takeEffect called once all steps have let the user pass; returns whether the confirmation still counts

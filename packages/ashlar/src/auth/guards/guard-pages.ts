@@ -57,7 +57,7 @@ export class GuardPages {
     return this.#routeNames.has(this.nameOf(guard, page));
   }
 
-  /** Reports whether a guard has a page, or in an application without pages at least what its form would be sent to. */
+  /** Reports whether a guard has a page, or in an application without pages, the route for the page's form. */
   hasFlow(guard: string, page: string): boolean {
     return this.has(guard, page) || this.has(guard, `${page}.store`);
   }
@@ -112,7 +112,7 @@ export class GuardPages {
   }
 
   /**
-   * Makes sure that a proof's step has its page with a guard whose login is a page. Called when the application boots.
+   * Makes sure that a proof's step has its page, for a guard with a login page. Called when the application boots.
    *
    * @throws `E_INVALID_CONFIGURATION`
    */
@@ -148,7 +148,7 @@ export class GuardPages {
     const path = this.#unnamedPath(guard, page);
     if (this.has(guard, page) || path === null) return this.has(guard, page);
     const router = this.#router!;
-    // A page may exist on one host only, which isn't known at boot.
+    // A page may exist on only one host, and at boot, the host isn't known.
     return router.match("GET", path, null) !== null || router.routes.some((route) => route.pattern === path);
   }
 

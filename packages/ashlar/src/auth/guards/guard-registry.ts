@@ -24,7 +24,7 @@ import "../errors.ts";
 export interface GuardWithFewerSteps {
   readonly guard: string;
   readonly other: string;
-  /** The names of the steps that only the other guard asks. */
+  /** The names of the steps that only the other guard asks for. */
   readonly steps: readonly string[];
 }
 
@@ -82,7 +82,7 @@ export class GuardRegistry {
    * @param model the class of users, for a driver that is configured elsewhere. Such a driver is also a guard under its
    * own name, even if `GUARDS` does not mention it, and no entry of `GUARDS` may give it another model. The class belongs to
    * the application from then on, as if `GUARDS` named it.
-   * @throws `E_INVALID_CONFIGURATION` if the name is taken, or after the boot
+   * @throws `E_INVALID_CONFIGURATION` if the name is taken, or after startup
    */
   registerDriver(name: string, make: GuardDriver, model: AuthenticatableClass | null = null): void {
     if (this.#table !== null) {
@@ -111,7 +111,7 @@ export class GuardRegistry {
    * its users found, and that `ACCOUNTS.preventEnumeration` isn't set. Called in its `ready()`; does nothing if the application
    * has `AuthProvider`.
    *
-   * @param doors where users log in, for messages: `the token endpoints`
+   * @param doors the name of the places where users log in, for messages: `the token endpoints`
    * @throws `E_INVALID_CONFIGURATION`, `E_INVALID_MODEL`, `E_MISSING_PACKAGE`
    */
   async requireUsable(doors: string): Promise<void> {
@@ -221,8 +221,8 @@ export class GuardRegistry {
 
   /**
    * Identifies the accounts of a guard when attempts are counted by account: the name of the first guard whose users
-   * are the same rows and log in with the same identifier. Guards with the same class share it; guards with different
-   * tables never do.
+   * are the same rows and log in with the same identifier. Guards with the same class share this name; guards with
+   * different tables never do.
    */
   realmOf(name: string): string {
     return this.#accountsOf(name).realm;
@@ -240,7 +240,7 @@ export class GuardRegistry {
     return this.#made.guards.get(name)?.users ?? this.#made.usersOf(name);
   }
 
-  /** The guards, made once: when they are first asked for, at the latest at the end of the boot. */
+  /** The guards. They are created once, when they are first needed, at the latest at the end of startup. */
   get #made(): GuardTable {
     this.#table ??= new GuardTable(this.#settings, this.#drivers, this.#parts, this.#isBooted);
     return this.#table;

@@ -11,13 +11,13 @@ export interface GuardEntry {
   readonly routes: string | null;
   /** The further steps of its logins: first those of all guards, then its own. */
   readonly steps: readonly LoginStep[];
-  /** The remaining options of the entry. */
+  /** The entry's remaining options. */
   readonly options: Readonly<Record<string, unknown>>;
 }
 
 /** The guards of an application from `config/auth.ts`, and the settings that they share. */
 export interface ConfiguredGuards {
-  /** The name of the guard that a request begins with; `null`: the only guard. */
+  /** The name of the guard that a request begins with; `null` for the only guard. */
   readonly defaultGuard: string | null;
   readonly guards: ReadonlyMap<string, GuardEntry>;
   /** The further steps of logins with every guard. */

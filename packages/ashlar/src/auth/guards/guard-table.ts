@@ -55,13 +55,13 @@ interface MadeGuard {
   /** Creates the guard of one request. */
   readonly create: GuardFactory;
   readonly model: AuthenticatableClass;
-  /** `null` before the boot has ended: until then, a model's table may change. */
+  /** `null` until startup ends, because until then, a model's table may change. */
   users: GuardUsers | null;
 }
 
 const NO_OPTIONS = settings<Record<never, never>>()({}, { alongside: GUARD_SETTINGS });
 
-/** The guards of an application by name, as the configuration and the drivers make them. */
+/** An application's guards by name, created from the configuration and the drivers. */
 export class GuardTable {
   readonly guards: ReadonlyMap<string, MadeGuard>;
   /** The names of all guards. */
@@ -74,7 +74,7 @@ export class GuardTable {
 
   /**
    * @param configured the guards in the configuration
-   * @param drivers by name
+   * @param drivers the drivers by name
    * @param isBooted whether all providers have registered their drivers
    * @throws `E_INVALID_CONFIGURATION` if a guard's driver is not registered, or a setting cannot work
    */
@@ -100,7 +100,7 @@ export class GuardTable {
     this.defaultName = chooseDefault(configured.defaultGuard, this.names);
   }
 
-  /** Compares the users of all guards, once no model changes anymore, so that requests don't have to. */
+  /** Compares the users of all guards once models no longer change, so that requests don't have to. */
   compareUsers(): void {
     for (const [name, guard] of this.guards) guard.users = this.usersOf(name);
   }
@@ -133,7 +133,7 @@ export class GuardTable {
       const problem = `its model is not the one of the driver "${entry.driver}", ${driver.model.name}.`;
       throw new ConfigurationError(where, problem, "Leave the model out here.");
     }
-    // Such a driver is configured elsewhere: options here would be ignored.
+    // Such a driver is configured elsewhere, so options here would be ignored.
     if (driver.model !== null) NO_OPTIONS.read(entry.options, where);
     const userClass = userClassOf(model);
     // Users in a database are identified by it.

@@ -15,7 +15,7 @@ export interface Guard<User extends object = RegisteredUser> {
   /** The name under which the guard is registered: the part after the colon in `guard:jwt`. */
   readonly name: string;
   /**
-   * The value of `WWW-Authenticate` in a response that asks for this guard's proof (RFC 9110 §11.6.1); `null` if there
+   * The value of `WWW-Authenticate` in a response that requests this guard's proof (RFC 9110 §11.6.1); `null` if there
    * isn't one.
    */
   readonly challenge: string | null;
@@ -39,7 +39,7 @@ export interface Guard<User extends object = RegisteredUser> {
   check(): Promise<boolean>;
   /** Whether what identifies the user may be used for something, such as `orders.write`; default: for everything. */
   tokenCan?(ability: string): boolean;
-  /** The claims of the token that identifies the user; `null`, or left out, if there aren't any. */
+  /** The claims of the token that identifies the user; `null` or missing if there aren't any. */
   readonly claims?: Readonly<Record<string, unknown>> | null;
   /**
    * Sets the user of this request only: nothing is stored and no event is emitted.

@@ -28,8 +28,8 @@ export interface Guess {
  * over all addresses, guards and ways to try a password; and at most two concurrent hashes in this process. Every
  * comparison goes through here, whether or not its route has a limit.
  *
- * An account is counted by the identifier that was sent, whether or not there is one: otherwise, an account that is
- * made or deleted in the meantime would have another budget, and the responses would reveal it.
+ * Guesses are counted by the identifier that was sent, whether or not the account exists. Otherwise, an account that is
+ * created or deleted in the meantime would have another budget, and the responses would reveal it.
  *
  * @param compare hashes the password
  * @throws `E_TOO_MANY_REQUESTS`; what `compare` throws: then no password was tried, and the attempt is given back
@@ -165,7 +165,7 @@ export class RefusedGuesses {
 
   /**
    * @param account a text that names it
-   * @param seconds how long until it allows a guess again
+   * @param seconds how long until the account allows a guess again, in seconds
    * @param error makes the error that refuses one
    */
   add(account: string, seconds: number, error: () => AshlarError): void {
@@ -221,12 +221,12 @@ export class GuessedAccounts {
   readonly hashes: AccountHashes = new AccountHashes();
   /** The accounts whose guesses were just refused. */
   readonly refused: RefusedGuesses = new RefusedGuesses();
-  /** The devices that accounts were used on, as their browsers say; `null` if no guard keeps logins. */
+  /** The devices on which accounts were used, according to their browsers; `null` if no guard keeps logins. */
   devices: KnownDevices | null = null;
   /** Warns the owners of accounts whose guesses unknown devices have used up; `null` if there are no such mails. */
   warnings: GuessWarnings | null = null;
 
-  /** @param registry knows the users of each guard */
+  /** @param registry identifies the users of each guard */
   constructor(registry: Pick<GuardRegistry, "modelOf" | "realmOf">) {
     this.#registry = registry;
   }
@@ -254,7 +254,10 @@ export class GuessedAccounts {
     return { name, device, isFormerDevice: device === null && isKnown };
   }
 
-  /** A user's account, as devices remember it: by each of its user's identifiers. `null` if no guard has this name. */
+  /**
+   * A user's account in the form in which devices remember it, by each of the user's identifiers. `null` if no guard
+   * has this name.
+   */
   remembered(guard: string, user: Authenticatable): RememberedAccount | null {
     const model = this.#registry.modelOf(guard);
     if (model === null) return null;
@@ -266,7 +269,7 @@ export class GuessedAccounts {
   /**
    * Makes the device of a request known to an account whose mailbox the request has proved.
    *
-   * @param proof the proof, if all devices that it makes known count as one; `null`: each counts separately
+   * @param proof the proof, if all devices that it makes known count as one; `null` if each counts separately
    */
   allowDevice(context: HttpContext, guard: string, user: Authenticatable, proof: string | null): void {
     const account = this.remembered(guard, user);
@@ -286,9 +289,9 @@ interface Account {
 }
 
 /**
- * The passwords that are being hashed, by account: no account occupies more than two hashes at once. More are refused
- * without hashing, so that guesses at one account don't block logins to others. An attempt from a device that the
- * account was used on before waits instead, ahead of all others.
+ * The passwords that are being hashed, by account: at most two per account at once. More are refused without hashing,
+ * so that guesses at one account don't block logins to others. An attempt from a device that the account was used on
+ * before waits instead, ahead of all others.
  *
  * Security: whether the account exists makes no difference.
  */
@@ -309,7 +312,8 @@ export class AccountHashes {
    * Waits until the account may hash one more.
    *
    * @param account a text that names it
-   * @param device a text that names the known device that the attempt comes from; `null`: not from one, so it can't wait
+   * @param device a text that names the known device that the attempt comes from; `null` if it comes from an unknown
+   * device, and so can't wait
    * @returns a function that ends the attempt; `null` if the attempt is refused
    */
   async begin(account: string, device: string | null): Promise<(() => void) | null> {

@@ -83,7 +83,7 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
    * is not verified.
    */
   async login(identifier: unknown, password: unknown, given: LoginOptions = {}): Promise<LoginResult<User>> {
-    // Options may come from an input, so the proof is determined here.
+    // The options may come from an input, so the proof must be set here.
     const { proof: _proof, ...options } = unproved(given);
     const { throttle } = this.context.auth;
     const counted = { guard: this.name, account: identifier ?? null };
@@ -119,7 +119,7 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
    * }
    * ```
    *
-   * @param user as read when the proof was verified
+   * @param user the user as read when the proof was verified
    * @returns the result: `complete`; `pending`, if a step asks for more first; `failed`, if a step refuses the login,
    * access to the account has ended since the user was read, or with `ACCOUNTS.preventEnumeration`, the address is not
    * verified

@@ -29,7 +29,7 @@ export abstract class RequestAuth {
   readonly #results = new Map<string, LoginResult<object>>();
   #guardName: string;
 
-  /** @param container has the application's events and limits; `null`: nothing is announced or counted */
+  /** @param container has the application's events and limits; `null` to announce and count nothing */
   constructor(context: HttpContext, registry: GuardRegistry, container: Container | null) {
     this.#context = context;
     this.registry = registry;
@@ -37,7 +37,7 @@ export abstract class RequestAuth {
     this.#guardName = registry.defaultName;
   }
 
-  /** @internal Not a field, so that nothing that prints this object shows the request. */
+  /** @internal Returns a private field, so that printing this object doesn't show the request. */
   protected get context(): HttpContext {
     return this.#context;
   }
@@ -104,9 +104,9 @@ export abstract class RequestAuth {
    * const canWrite = auth.tokenCan("orders.write");
    * ```
    *
-   * Security: it says nothing about the user's own permissions, which your code has to check, too.
+   * Security: it doesn't cover the user's own permissions, which your code has to check too.
    *
-   * @param ability as tokens have it
+   * @param ability the ability, as in tokens
    */
   tokenCan(ability: string): boolean {
     return this.active.tokenCan?.(ability) ?? true;
@@ -142,7 +142,7 @@ export abstract class RequestAuth {
     const claim = this.registry.pendingLogins.read(this.#context, this.#guardName);
     if (claim === null) return null;
     const { step, page } = claim;
-    // Only the step knows its other ways, and asks the database for them.
+    // Only the step can list its other flows, which takes a query.
     const flows = locatedFlows(this.#context, this.#guardName, page, [{ id: step }]);
     return { step, page, message: null, flows };
   }
@@ -172,7 +172,7 @@ export abstract class RequestAuth {
     return keepsLogins && knownUser !== null ? this.nameOfOwner(this.#guardName, knownUser) : null;
   }
 
-  /** @internal The same for a user of a guard. Guards of the same users have the same names for them. */
+  /** @internal The same text for a guard's user. Guards with the same users have the same text for each of them. */
   nameOfOwner(guard: string, user: object): string {
     return `${this.registry.rowsOf(guard)} ${(user as Authenticatable).authId()}`;
   }

@@ -37,7 +37,7 @@ export abstract class RequestGuard<User extends object = RegisteredUser> impleme
     this.model = model;
   }
 
-  /** The request's context. It is not a field, so that nothing that prints a guard shows the request. */
+  /** The request's context. It is kept in a private field, so that printing a guard doesn't show the request. */
   protected get context(): HttpContext {
     return this.#context;
   }
@@ -100,8 +100,8 @@ export abstract class RequestGuard<User extends object = RegisteredUser> impleme
     this.#retrieval = retrieval;
     let user: Authenticatable | null;
     try {
-      // Nothing may happen in between: other callers that wait for the same lookup continue in the same turn, and rely
-      // on the state set here.
+      // These steps must not be interrupted, because other callers waiting for the same lookup continue in the same
+      // turn, and rely on the state set here.
       user = await retrieval;
     } catch (error) {
       if (this.context.auth.guardName === this.name) markUserUnknown(this.context);

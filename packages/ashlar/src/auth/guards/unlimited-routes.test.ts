@@ -8,14 +8,14 @@ import { ThrottleMiddleware } from "../../throttle/index.ts";
 
 const tryPassword = async ({ auth }: HttpContext) => ({ in: (await auth.attempt(ADA.email, "a guess")) !== null });
 
-/** A bucket that lets so many attempts of an address pass in an hour. */
+/** A bucket that allows this many attempts per address in an hour. */
 const hourly = (attempts: number) => ({ by: ["address"], attempts, windowSeconds: 3600 });
 
 function warnings(environment: "development" | "test", ...paths: readonly string[]) {
   return warningsWith({}, environment, ...paths);
 }
 
-/** What is logged of requests to these paths, in an application that has these limits, too. */
+/** The log lines about requests to these paths, in an application that also has these limits. */
 async function warningsWith(limits: object, environment: "development" | "test", ...paths: readonly string[]) {
   const accounts = await testAccounts({
     environment: { APP_ENV: environment, APP_KEY: generateSecret() },
@@ -111,7 +111,7 @@ test.each([
   expect([response.status, aboutLimits(warn.mock.calls).length]).toEqual([200, count]);
 });
 
-/** An author's own middleware, whose name is that of the framework's. */
+/** An author's own middleware with the same name as the framework's. */
 class PerMinute {
   handle(_context: HttpContext, next: Next): unknown {
     return next();

@@ -40,7 +40,7 @@ function browserOf(devices: KnownDevices, origin = "http://localhost") {
       devices.renew(context, "web", userId, { names: [`${userId}@example.com`], epoch });
       keep(context);
     },
-    /** The identifier of this browser for an account whose access epoch is this one. */
+    /** This browser's identifier for an account with this access epoch. */
     currentOf(name: string, epoch = "an epoch"): string | null {
       return devices.currentOf(makeContext({ headers: { cookie } }), { names: [name], epoch });
     },
@@ -143,7 +143,7 @@ test("a device is a current one of an account until its epoch changes, and again
   const device = browser.currentOf("1@example.com");
   expect(device).not.toBeNull();
   expect(browser.currentOf("1@example.com", "the next epoch")).toBeNull();
-  // The epoch of one account says nothing about another.
+  // One account's epoch has no meaning for another account.
   browser.renew(1, "the next epoch");
   const renewed = browser.currentOf("1@example.com", "the next epoch");
   expect(renewed).not.toBeNull();
@@ -198,7 +198,7 @@ test("a link's grant to a device is for one account and one epoch, and precedes 
   browser.allow("1@example.com");
   expect(browser.currentOf("1@example.com")).toMatch(/^~/);
   expect(browser.currentOf("1@example.com")).not.toBe(pass);
-  // It ends with the epoch: a copy from before must not use up what the device has then.
+  // The identifier ends with the epoch, so an older copy can't use up the device's new attempts.
   browser.login("web", 1, "the next epoch");
   expect(browser.currentOf("1@example.com", "the next epoch")).toBe(browser.deviceOf("1@example.com"));
   expect(browser.groupOf("1@example.com")).not.toMatch(/^~/);

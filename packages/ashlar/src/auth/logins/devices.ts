@@ -22,7 +22,7 @@ const MAX_USERS = 8;
 /** Has too many bits to be guessed. The cookie is signed, and reveals nothing about accounts without the key. */
 const MARK_LENGTH = 11;
 const DEVICE_BYTES = 16;
-/** The prefix of an entry that a link has made; other entries have the digest of a user there. */
+/** The prefix of an entry created by a link. Other entries begin with a user's digest instead. */
 const PASS = "~";
 const SIGNATURE = { expiresInSeconds: MAX_AGE_SECONDS } as const;
 
@@ -60,7 +60,7 @@ export interface KnownDevicesOptions extends RotationOptions {
 
 /**
  * Recognizes the devices that users have logged in on, by a signed cookie that outlasts the logins. It proves only that
- * a user who was able to log in has done so in this browser before. It holds digests, and nothing confidential.
+ * a user who was able to log in has done so in this browser before. It contains digests, and no confidential data.
  */
 export class KnownDevices {
   readonly #signer: Signer;
@@ -85,8 +85,8 @@ export class KnownDevices {
   }
 
   /**
-   * Makes the hosts of a domain share the data about a device, as they share its logins. Of several domains, the one with
-   * the most hosts counts.
+   * Makes the hosts of a domain share the data about a device, as they share its logins. If there are several domains,
+   * the widest one applies.
    */
   share(domain: string): void {
     if (this.#domain === null || domain.length < this.#domain.length) this.#domain = domain;
@@ -146,7 +146,7 @@ export class KnownDevices {
     );
     const [one] = known;
     if (one === undefined) return null;
-    // Includes the epoch, so that attempts that a copy of the cookie used up before the epoch don't count anymore.
+    // Includes the epoch, so that attempts made with a copy of the cookie before that epoch no longer count.
     return known.find(isPass)?.user ?? `${id} ${one.epoch}`;
   }
 
@@ -175,8 +175,8 @@ export class KnownDevices {
   }
 
   /**
-   * The digests of a text under each key, the present one first. Keyed, so that the cookie can't be used to check guesses
-   * about who has used the device.
+   * The digests of a text under each key, the current one first. They are keyed, so that the cookie can't be used to
+   * check guesses about who has used the device.
    */
   #marksOf(text: string): readonly string[] {
     const hashed = digest(text);
@@ -222,7 +222,7 @@ function userMark(guard: string, userId: UserId): string {
   return digest(`${guard}\0${userId}`).slice(0, MARK_LENGTH);
 }
 
-/** Reports whether an entry is what a link has given the device for an account before access to it last ended. */
+/** Reports whether an entry was created by a link, for an account before access to it last ended. */
 function isOutdatedPass(one: KnownUser, own: readonly KnownUser[]): boolean {
   return isPass(one) && own.some(({ account, epoch }) => account === one.account && epoch !== one.epoch);
 }

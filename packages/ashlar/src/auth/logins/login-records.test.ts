@@ -44,7 +44,7 @@ describe("the use of a login", () => {
     const web = await testWeb({ guard: { idleMinutes: idle } });
     const browser = await web.loggedIn();
     setClock(() => start + seconds * SECOND);
-    // From here on, because a busy machine may write the use before the application shuts down.
+    // Only from here on, because on a busy machine, the use may be written before the application shuts down.
     web.forgetQueries();
     await browser.get("/me");
     await web.application.shutdown();

@@ -225,7 +225,7 @@ export interface LoginStore {
   close?(): MaybePromise<void>;
 }
 
-/** The login whose token {@link LoginStore.renew} replaces. */
+/** The login that gets a new token from {@link LoginStore.renew}. */
 export interface RenewedLogin extends LoginOwner {
   readonly id: string;
   /** The digest of the token that it must still have. */
@@ -237,7 +237,7 @@ export interface LoginRenewal {
   readonly tokenHash: string;
   /** When the user proved who they are; `null` if that no longer counts. */
   readonly authenticatedAt: Date | null;
-  /** The proofs so far; if left out, they stay unchanged. */
+  /** The proofs so far; if missing, they stay unchanged. */
   readonly methods?: readonly LoginMethod[] | undefined;
 }
 

@@ -11,7 +11,7 @@ declare module "../../kernel/container.ts" {
 /** The stores of the logins of an application's guards. Bound to the container as `logins`. */
 export class LoginStores {
   readonly #container: Container;
-  /** By source: guards that name the same source share the store. */
+  /** The stores by source. Guards with the same source share a store. */
   readonly #stores = new Map<LoginStoreSource, LoginStore>();
   readonly #guards = new Map<string, LoginStore>();
 

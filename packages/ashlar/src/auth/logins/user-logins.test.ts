@@ -19,7 +19,7 @@ function travel(minutes: number): void {
 
 const loginsOf = async (browser: Browser) => (await browser.get("/logins")).body as LoginPage["logins"];
 
-/** The user of each of several browsers. */
+/** The users of several browsers. */
 const whoIs = (browsers: readonly Browser[]) =>
   Promise.all(browsers.map(async (browser) => ((await browser.get("/me")).body as { user: unknown }).user));
 

@@ -135,7 +135,7 @@ export class UserLogins {
   /**
    * Ends one login. If the request comes from it, that is a logout.
    *
-   * @param id as returned by {@link list}; it may come from an input, of any type
+   * @param id the login's id, as returned by {@link list}; it may come from an input, of any type
    * @returns whether the login existed and belonged to the user
    */
   async end(id: unknown): Promise<boolean> {
@@ -153,8 +153,8 @@ export class UserLogins {
 
   /**
    * Ends all logins except the request's own, and with them all other access to the account: links in mails, the API
-   * token if it is checked in the database, and what `endCredentials()` of the user removes; see `CredentialHolder`.
-   * The remaining login gets a new token, so copies of its cookie are worthless, too.
+   * token if it is checked in the database, and everything that the user's `endCredentials()` removes; see
+   * `CredentialHolder`. The remaining login gets a new token, so copies of its cookie are worthless too.
    *
    * @returns how many logins were ended
    * @throws `E_STALE_PROOF` if the login that the request comes from was itself ended in the meantime

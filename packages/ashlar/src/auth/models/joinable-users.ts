@@ -17,6 +17,6 @@ export function standsBesideAuth(database: Database, model: AuthenticatableClass
 export function isJoinable(database: Database, model: AuthenticatableClass): model is UserModelClass {
   if (!standsBesideAuth(database, model)) return false;
   if (closedColumnOf(model) !== null) return false;
-  // A class that finds its users in its own way, for example to leave out banned ones, has to be called.
+  // If a class finds its users in its own way, for example without banned ones, its methods have to be called.
   return findsByPrimaryKey(model) && model.find === Model.find && model.fromRow === Model.fromRow;
 }

@@ -78,7 +78,7 @@ export class ModelAccounts implements AccountStore<ModelUser> {
   async update(user: ModelUser, changes: AccountChanges, conditions: AccountConditions): Promise<ModelUser | null> {
     if (changes.accessEpoch !== undefined) await requireEpoch(user);
     const columns = this.#columnsOf(user, changes);
-    // In a table without an epoch, there is nothing to change.
+    // In a table without epochs, there is nothing to change.
     if (Object.keys(columns).length === 0) return user;
     const { accessEpoch, email, passwordHash, verifiedAt } = conditions;
     const also: AccessConditions = {
@@ -158,7 +158,7 @@ export class ModelAccounts implements AccountStore<ModelUser> {
 /**
  * Of the given keys, or addresses, those that rows of a model have, as text. Closed accounts count as deleted.
  *
- * @param attribute `id` for the primary key, whatever its column
+ * @param attribute `id` for the primary key, whatever its column is called
  */
 export async function existingRows(
   model: ModelClass,
@@ -189,7 +189,7 @@ export function accountStoreOf(users: AuthenticatableClass): AccountStore | null
 /**
  * Of the given keys, or addresses, those that users of a class have, as text; `null` if that cannot be determined.
  *
- * @param attribute as {@link existingRows}
+ * @param attribute as for {@link existingRows}
  */
 export async function existingUsers(
   users: AuthenticatableClass,

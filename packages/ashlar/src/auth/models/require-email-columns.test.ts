@@ -23,7 +23,7 @@ const PROBLEM =
   'The class Member of the guard "web": identifiesByEmail is true, but the table members has no column email. Add the ' +
   "column in a migration, or leave identifiesByEmail out.";
 
-/** Starts an application whose users are in a table with these columns; `null`: without the table. */
+/** Starts an application whose users are in a table with these columns; `null` for no table. */
 async function start(
   columns: string | null,
   model: typeof Member | typeof OnlyNamed = Member,

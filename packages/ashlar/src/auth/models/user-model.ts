@@ -14,7 +14,7 @@ export interface AuthenticatesInstance extends AccessHolder {
   isBlocked(): boolean;
   /**
    * Ends all access to the account: every login on every device, every link in a mail, the API token if it is checked
-   * in the database, and what `endCredentials()` of the class removes; see `CredentialHolder`.
+   * in the database, and everything that the class's `endCredentials()` removes; see `CredentialHolder`.
    *
    * @returns whether the user's row existed
    * @throws `E_INVALID_MODEL` if the table has no column for the epoch, or the user was read without it
@@ -41,7 +41,7 @@ export interface AuthenticatesStatics {
   identifierColumn: string;
   /**
    * Whether users can log in with their address too, if `identifierColumn` is another column; default: `false`. See
-   * `AuthenticatableClass`. The boot ends with `E_INVALID_MODEL` if the table has no column `email`.
+   * `AuthenticatableClass`. Startup fails with `E_INVALID_MODEL` if the table has no column `email`.
    */
   identifiesByEmail: boolean;
   /** The column with the hash of the password. It is left out of JSON, hidden or not, and `fill` never sets it. */

@@ -26,7 +26,7 @@ class OnlyNamed extends Named {
   static override identifiesByEmail = false;
 }
 
-/** A user whose name is looked up as it was typed. */
+/** A user whose name is looked up as typed. */
 class AsTyped extends OnlyNamed {
   static override normalizeIdentifier(typed: string): string | null {
     return typed;

@@ -174,7 +174,7 @@ describe("a custom hasher", () => {
     await visitor.post("/enter");
     expect((await visitor.get("/me")).body).toMatchObject({ user: { id: ADA.id } });
     expect((await visitor.post("/prove", { password: PASSWORD })).body).toEqual({ proved: false });
-    // For the user, there is nothing to verify, and the user knows.
+    // There is nothing to verify, which the user knows.
     expect(hasher.calls).toEqual([["verify", null, PASSWORD]]);
   });
 });

@@ -126,7 +126,7 @@ export function hasPassword(user: Authenticatable): boolean {
   return storedHash(user.passwordHash()) !== null;
 }
 
-/** Reports whether there is a password to try at all: no account has a blank password, or one that isn't text. */
+/** Reports whether there is a password to try. No account has a blank password, or one that isn't text. */
 export function isPasswordGiven(password: unknown): password is string {
   return typeof password === "string" && password !== "";
 }
@@ -172,7 +172,7 @@ export function keyAccount(id: UserId): string {
 
 /** The search text. */
 export interface SpelledText {
-  /** In its normal form. */
+  /** The normalized identifier. */
   readonly normal: string;
   /** What was typed. */
   readonly typed: string;

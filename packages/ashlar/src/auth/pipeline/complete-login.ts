@@ -33,8 +33,8 @@ export interface LoginOptions {
 /** Options of a login by any proof. */
 export interface EntryOptions extends LoginOptions {
   /**
-   * The name of the proof that the user has just given: `password`, `passkey`, as its feature declares it. Leave it out
-   * if nothing was proved, as for a login on behalf of a user: `password.confirm` then asks for a proof.
+   * The name of the proof that the user has just given: `password`, `passkey`, as its feature declares it. Omit it if
+   * there was no proof, as for a login on behalf of a user: `password.confirm` then asks for a proof.
    *
    * Security: name it only if the same request has verified that proof, of this user.
    */
@@ -53,7 +53,7 @@ export interface FailedProof<User extends object = RegisteredUser> {
   readonly identifier?: string | null;
 }
 
-/** Options of a login, with its first proof; `null`: nothing was proved. */
+/** Options of a login, with its first proof; `null` if there was no proof. */
 export interface ProvedOptions extends LoginOptions {
   readonly proof: GivenProof | null;
 }
@@ -75,7 +75,7 @@ export type LoginResult<User extends object = RegisteredUser> = CompleteLogin<Us
 export class CompleteLogin<User extends object = RegisteredUser> {
   readonly status = "complete" as const;
   readonly user: User;
-  /** @internal The name of the guard whose steps have let it pass. */
+  /** @internal The name of the guard whose steps it has passed. */
   readonly guard: string;
   /** Prevents other objects of the same shape from being accepted. */
   declare protected readonly judged: true;
@@ -133,7 +133,7 @@ export class CompleteLogin<User extends object = RegisteredUser> {
 /** A step, and the proof that it belongs to, if it isn't one of `GUARDS.steps`. */
 export type AskedStep = LoginStep & { readonly proof?: Proof };
 
-/** The requests whose logins aren't asked for steps. */
+/** The requests whose logins skip the steps. */
 const PAST_STEPS = new WeakSet<HttpContext>();
 
 /**
@@ -193,7 +193,7 @@ export const PROOF_FAILED: UnfinishedLogin = Object.freeze({
   message: message("auth.login.failed"),
 });
 
-/** A login to a blocked account, whose password was right: to anyone else, it fails like an unknown one. */
+/** A login to a blocked account with the right password. Without the password, it looks like an unknown account. */
 const BLOCKED: UnfinishedLogin = Object.freeze({
   status: "failed",
   step: "blocked",
@@ -213,7 +213,7 @@ export interface HeldLogin {
   readonly passed: readonly PassedStep[];
 }
 
-/** The results of steps that were given a proof, which didn't hold. */
+/** The results of steps that were given an invalid proof. */
 const REFUSED_PROOFS = new WeakSet<object>();
 
 /** Reports whether a login waits although a proof was given for its step: its sentence is then about a problem. */
@@ -257,7 +257,7 @@ export class LoginPendingError extends AshlarError {
 
   /**
    * @param pending the step that it waits for, why, and the ways to pass it
-   * @param page the step's page; left out for a caller who has no page to be sent to
+   * @param page the step's page; missing for a client that can't be redirected to a page
    */
   constructor(
     { step, message: reason, flows, pending }: Omit<PendingResult, "status" | "page">,

@@ -190,7 +190,7 @@ describe("a login that waits, when another user", () => {
       await auth.attempt(BOB.email, request.input("password"));
       return { pending: [first, auth.pending] };
     });
-    // Without a session, nothing but the request knows.
+    // Without a session, only the request knows about the login.
     const web = await testWeb({ guards: { steps }, routes: [both, Route.get("/terms", () => "").name("terms")] });
     for (const password of [PASSWORD, "wrong"]) {
       expect((await web.browser().post("/both", { password })).body).toEqual({ pending: ["terms", null] });

@@ -35,7 +35,7 @@ export interface PendingClaim extends WaitingLogin {
   readonly token: string | null;
   /** When it ends, in milliseconds since 1970. */
   readonly expiresAt: number;
-  /** The text that it was opened from; left out if it is in a session. */
+  /** The text that it was opened from; missing if it is in a session. */
   readonly text?: string;
 }
 
@@ -148,7 +148,7 @@ export class PendingLogins {
    * Keeps a login for a client without a session.
    *
    * @returns the text that continues it, for {@link open}
-   * @throws as {@link keep}
+   * @throws the errors of {@link keep}
    */
   async hand(
     context: HttpContext,
@@ -165,7 +165,7 @@ export class PendingLogins {
   /**
    * Opens the text of a login that waits, whether or not it was used up; `null` for anything else.
    *
-   * @param text as a client sent it, of any type
+   * @param text the text sent by a client, of any type
    */
   open(guard: string, text: unknown): PendingClaim | null {
     if (typeof text !== "string" || !text.startsWith(TEXT_PREFIX)) return null;

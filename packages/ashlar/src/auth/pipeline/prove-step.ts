@@ -12,8 +12,8 @@ import type { Authenticatable } from "../users/authenticatable.ts";
  * together: the caller already has the password, and may use any number of addresses. They are counted before they are
  * verified, so that parallel attempts can't get past the limit.
  *
- * Once access to the account has ended, most of them no longer count, so that attempts by someone who knew the old
- * password don't keep the owner out after it was replaced.
+ * Once access to the account has ended, most of them no longer count, so that attempts by someone with the old password
+ * don't keep the owner out after it was replaced.
  *
  * @param step the name of the step
  * @param factor the proof that was given, if it isn't the step's own
@@ -50,7 +50,7 @@ export async function proveStep(
   for (const [name, subject] of counts) {
     attempts.push([name, await throttle.hit(context, name, { guard, user, subject })]);
   }
-  // Written so that only `true` passes.
+  // Only `true` passes.
   if ((await verify()) === true) {
     for (const [name, attempt] of attempts) await throttle.giveBack(context, name, { attempt });
     return true;

@@ -17,7 +17,7 @@ export class ConfirmationRequiredError extends AshlarError {
 
   /**
    * @param proofs the user's proofs that can be asked for again
-   * @param flows how they can be given, for API clients
+   * @param flows how the proofs can be given, for API clients
    * @param page the first of their pages that the active guard has
    * @param wanted the proof or the factor that is required; `null` if any proof will do
    */
@@ -27,7 +27,7 @@ export class ConfirmationRequiredError extends AshlarError {
     this.page = page;
   }
 
-  /** The names of the accepted proofs, as an API client gets them. */
+  /** The names of the accepted proofs, for API clients. */
   get methods(): readonly string[] {
     return this.extensions.methods as readonly string[];
   }
@@ -58,8 +58,8 @@ export async function confirmationRequired(
 }
 
 /**
- * The proofs with a page that satisfy what is required. A proof that is only a step is asked for along with any other,
- * and so are several factors.
+ * The proofs with a page that meet the requirement. A proof that is only a step is requested along with any other, and
+ * so are several factors.
  */
 function givenAnew(owned: readonly Proof[], wanted: string | null): readonly Proof[] {
   const withPage = owned.filter(({ page }) => page !== undefined);
@@ -78,7 +78,7 @@ function givenAgain(proof: Proof): Proof {
 
 /**
  * Decides whether a form that asks for the password accepts a user who has none: any other proof in the last ten
- * minutes counts.
+ * minutes is sufficient.
  *
  * @param login when the user last proved who they are in it, and how; `null` without one
  * @returns whether it counts; `false` if the user has nothing to prove it with

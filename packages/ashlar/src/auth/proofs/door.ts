@@ -2,7 +2,7 @@ import type { Application } from "../../boot/index.ts";
 
 /** A request, or a call, by which someone can get into an account, as the feature that adds it declares it. */
 export interface Door {
-  /** Who goes through it, in a sentence: `Someone who knows the password, on the login page.` */
+  /** A sentence about who uses it and where: `Someone who knows the password, on the login page.` */
   readonly about: string;
   /**
    * The result if every step lets the user pass: a `login`, an API `token`, a `confirmation` of a login, or a `change` of the
@@ -11,7 +11,7 @@ export interface Door {
   readonly opens: "login" | "token" | "confirmation" | "change";
   /** The names of its routes, without the prefix of a guard or a driver; empty if applications call it. */
   readonly routes: readonly string[];
-  /** Returns the name of the guard whose steps it asks, if that isn't the active guard of its routes. */
+  /** Returns the name of the guard whose steps it asks for, if that isn't the active guard of its routes. */
   readonly guard?: (application: Application) => string;
 }
 

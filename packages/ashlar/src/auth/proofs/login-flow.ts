@@ -3,7 +3,7 @@ import { AshlarError, type MaybePromise, type RegisteredUser } from "../../suppo
 import "../errors.ts";
 
 /**
- * One way to pass a login step, or to give a proof again, as API clients see it in `flows`:
+ * One way to pass a login step, or to give a proof again, as listed for API clients in `flows`:
  *
  * ```ts
  * const flows: readonly LoginFlow[] = [{ id: "totp", field: "code" }, { id: "recovery_code", field: "recovery_code" }];
@@ -14,7 +14,7 @@ import "../errors.ts";
 export interface LoginFlow {
   /** What it is: `totp`, `recovery_code`, `passkey`. */
   readonly id: string;
-  /** The input that the proof is sent in: `code`, `assertion`; left out if there isn't one, as for terms to accept. */
+  /** The input that the proof is sent in: `code`, `assertion`; missing if there isn't one, as for terms to accept. */
   readonly field?: string;
   /**
    * Where the input is sent, by POST, as a path or a URL. Default: the page of the step or the proof. For a login at a

@@ -7,7 +7,7 @@ export interface LoginMethod {
   readonly amr: readonly string[];
 }
 
-/** The proof that a login began with, and its time in milliseconds since 1970, as a session can hold it. */
+/** The proof that a login began with, and its time in milliseconds since 1970, in a form that a session can store. */
 export interface GivenProof {
   readonly by: string;
   readonly amr: readonly string[];
@@ -27,7 +27,7 @@ export type GivenFactor = Pick<LoginMethod, "by" | "amr">;
 
 /**
  * The factor that a method of RFC 8176 verifies: something that the user knows, has, or is. The other methods don't
- * stand for a factor: they say that someone is present, or that another site has asked.
+ * represent a factor: they mean that someone is present, or that another site has asked.
  */
 const FACTORS: Readonly<Record<string, "knowledge" | "possession" | "inherence">> = {
   ...{ kba: "knowledge", pin: "knowledge", pwd: "knowledge" },

@@ -24,7 +24,7 @@ export class ProofRegistry {
   #steps: readonly ProofStep[] = [];
 
   /**
-   * @param place where it is declared
+   * @param place the location of the declaration
    * @throws `E_INVALID_CONFIGURATION` if the name is taken
    */
   add(proof: Proof, place: string): void {
@@ -150,9 +150,9 @@ function checkProof(name: string, { amr, has, flows, step }: FeatureProof, provi
 }
 
 /**
- * Names a proof, which may be an instance of a class: inherited members count, too.
+ * Names a proof, which may be an instance of a class: inherited members count too.
  *
- * @throws as {@link checkProof}
+ * @throws the errors of {@link checkProof}
  */
 function namedProof(name: string, own: FeatureProof, provider: string): Proof {
   checkProof(name, own, provider);

@@ -296,7 +296,7 @@ test("tests log in a user who has a second step without asking for it", async ()
     await client.assertAuthenticatedAs(user as never);
   }
   expect(asked).toEqual([]);
-  // The application itself still asks.
+  // The application itself still asks for the step.
   const { body } = await accounts.visitor().post("/login", { email: ADA.email, password: PASSWORD }, JSON_ANSWER);
   expect([body, asked]).toEqual([{ data: { status: "pending", step: "terms", flows: [{ id: "terms" }] } }, [ADA.id]]);
 });

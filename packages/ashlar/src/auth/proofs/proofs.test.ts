@@ -19,7 +19,7 @@ const JSON_ANSWER = { accept: "application/json" };
 
 afterEach(() => setClock(null));
 
-/** Users who have a badge, by primary key, and what was called for them. */
+/** The users with a badge, by primary key, and the calls made for them. */
 interface Desk {
   readonly badges: Set<number>;
   readonly ended: string[];

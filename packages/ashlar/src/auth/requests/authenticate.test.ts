@@ -106,7 +106,7 @@ await onEachDatabase("requests of another framework", (engine: TestEngine) => {
     expect(await post(ada, {}, { csrfToken: token })).toBe(1);
     expect(await post(ada, { "x-csrf-token": token }, { csrfToken: null })).toBe(1);
     expect(await post(bob, { "x-csrf-token": others })).toBe(2);
-    // With a token, another site's page is still refused.
+    // Even with a token, another site's page is refused.
     for (const elsewhere of [{ "sec-fetch-site": "cross-site" }, { "sec-fetch-site": "same-site" }]) {
       expect(await post(ada, { "x-csrf-token": token, ...elsewhere })).toEqual(refused);
     }

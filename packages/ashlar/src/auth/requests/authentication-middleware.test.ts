@@ -7,7 +7,7 @@ import { Route } from "../../routing/index.ts";
 import { AuthProvider } from "../auth-provider.ts";
 import type { Authenticatable } from "../users/authenticatable.ts";
 
-/** Fails to identify its user if the request says so: immediately, or later. */
+/** Fails to identify its user, immediately or later, if the request contains a flag for that. */
 class BadgeGuard extends HeaderGuard {
   protected override retrieve(): Promise<Authenticatable | null> | null {
     const fails = this.context.request.header("x-fails");

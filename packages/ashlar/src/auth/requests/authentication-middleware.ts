@@ -60,7 +60,7 @@ export class AuthenticationMiddleware implements Middleware {
     return isThenable(user) ? user.then((found) => admit(found)) : admit(user);
   }
 
-  /** @throws `E_UNKNOWN_GUARD` unless there is no argument, or one that is the name of a guard */
+  /** @throws `E_UNKNOWN_GUARD` unless there is no argument, or it is the name of a guard */
   checkArguments(...names: string[]): void {
     const [name, ...rest] = names;
     if (rest.length > 0) {
@@ -79,7 +79,7 @@ export class AuthenticationMiddleware implements Middleware {
  * `guard:<name>`: makes a guard the active one for the request, and loads its user. It never refuses a request; `auth`
  * does that.
  *
- * The boot fails if no guard has this name.
+ * Startup fails if no guard has this name.
  */
 export class GuardMiddleware implements Middleware {
   readonly #guards: GuardRegistry;

@@ -110,9 +110,9 @@ export class Authentication<User extends object = RegisteredUser> {
    * Reports whether the request may use an ability: an API token has only its own abilities, if it lists any; a login
    * has all; a guest has none.
    *
-   * Security: it says nothing about the user's own permissions, which your code has to check, too.
+   * Security: it doesn't cover the user's own permissions, which your code has to check too.
    *
-   * @param ability as tokens have it, such as `orders.write`
+   * @param ability the ability, as in tokens, such as `orders.write`
    */
   tokenCan(ability: string): boolean {
     return this.user !== null && (this.#parts.guard.tokenCan?.(ability) ?? true);
@@ -172,7 +172,7 @@ export class Authentication<User extends object = RegisteredUser> {
    * Checks the CSRF token of a request whose method is neither GET, HEAD nor OPTIONS: for handlers that have turned off
    * the check by `authenticate`.
    *
-   * @param token as it came in a form; default: that of the header `X-CSRF-TOKEN`
+   * @param token the token from a form; default: the header `X-CSRF-TOKEN`
    * @throws `E_CSRF` if another site's page made the request, or if the token is missing or not the session's
    */
   verifyCsrf(token?: unknown): void {

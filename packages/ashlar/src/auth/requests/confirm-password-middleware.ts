@@ -20,7 +20,7 @@ const SEVERAL_FACTORS = "mfa";
 
 /** What a route requires. */
 interface Requirement {
-  /** The name of a proof, or a factor; `null`: any proof. */
+  /** The name of a proof, or a factor; `null` for any proof. */
   readonly wanted: string | null;
   readonly minutes: number;
 }
@@ -60,7 +60,7 @@ export class ConfirmPasswordMiddleware implements Middleware {
     const { wanted, minutes } = requirement;
     if (isProvedWithin(provedBy(guard), this.#guards.proofs, wanted, minutes)) return next();
     if (!(guard instanceof WebGuard) && guard.claims !== undefined) throw insufficient(context, guard, requirement);
-    // Any other guard doesn't know when its user has proved anything.
+    // Any other guard doesn't know when its user gave a proof.
     const user = context.auth.webGuard.knownUser as unknown as Authenticatable;
     const { request } = context;
     const required = await confirmationRequired(context, user, wanted);

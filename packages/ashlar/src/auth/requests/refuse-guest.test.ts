@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { type ContextOptions, makeContext } from "../../../test/support/http-context.ts";
 import { rememberIntended } from "./refuse-guest.ts";
 
-/** What browsers send when a user goes to a page. */
+/** The headers that browsers send when a user opens a page. */
 const TO_PAGE = { "sec-fetch-mode": "navigate", "sec-fetch-dest": "document", accept: "text/html" };
 
 interface Going extends ContextOptions {

@@ -31,7 +31,7 @@ export function refuseGuest(context: HttpContext, guard: Guard): unknown {
   });
 }
 
-/** The pages where guests can become users, by the ids that API clients know them by. */
+/** The pages where guests can become users, by their ids for API clients. */
 const GUEST_PAGES = ["login", "register"];
 
 /** What a guard's guests can do next, for API clients. */
@@ -85,7 +85,7 @@ export async function keepRefusedForm(context: HttpContext): Promise<KeptForm> {
  * Only pages that the visitor navigated to count. After a login has ended, an open page continues to load images,
  * frames and data, which would otherwise replace the remembered page.
  *
- * @param formPage the path of the page with the form, if the browser doesn't say
+ * @param formPage the path of the page with the form, if the browser doesn't send it
  */
 export function rememberIntended(context: HttpContext, formPage: string | null = null): void {
   const { request, services } = context;

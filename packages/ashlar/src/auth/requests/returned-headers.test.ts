@@ -16,7 +16,7 @@ function sent(browser: Browser): Request {
   return new Request("http://localhost/prices", { headers: { cookie } });
 }
 
-/** What caches see of a response. */
+/** The parts of a response that matter to caches. */
 interface Seen {
   readonly cache: string | null;
   readonly vary: string | null;

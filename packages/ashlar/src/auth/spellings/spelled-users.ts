@@ -28,8 +28,8 @@ export interface SpelledUsers {
   /**
    * Stores the normal forms. Access to the accounts doesn't end, as far as possible.
    *
-   * @returns the users that were stored, without those whose text or access epoch has changed since, or whose normal
-   *   form another user has
+   * @returns the stored users, except those whose text or access epoch has changed since, or whose normal form is
+   *   another user's
    */
   mend(spellings: readonly OtherSpelling[]): Promise<readonly OtherSpelling[]>;
 }

@@ -19,7 +19,7 @@ export interface AccountUser extends Authenticatable {
 
 /** An account to be stored. Its address is not verified yet. */
 export interface NewAccount {
-  /** In its normal form, at most 254 characters. Unique. */
+  /** The normalized address, at most 254 characters. Unique. */
   readonly email: string;
   /** At most 255 characters; `null` for an account that is used without a password. */
   readonly passwordHash: string | null;
@@ -32,7 +32,7 @@ export interface NewAccount {
   readonly attributes: Readonly<Record<string, unknown>>;
 }
 
-/** What to write to an account. Values that are left out stay unchanged. */
+/** The values to write to an account. Missing values stay unchanged. */
 export interface AccountChanges extends Partial<NewAccount> {
   /** When the address was verified, with milliseconds. */
   readonly verifiedAt?: Date;
@@ -132,7 +132,7 @@ export interface AccountStore<User extends AccountUser = AccountUser> extends Au
   update(user: User, changes: AccountChanges, conditions: AccountConditions): Promise<User | null>;
   /** Deletes an account, and returns whether it existed. */
   delete(user: User): Promise<boolean>;
-  /** Returns which of these keys or addresses accounts have, as text. Pruning asks for a few hundred at a time. */
+  /** Returns which of these keys or addresses accounts have, as text. Pruning looks up a few hundred at a time. */
   existing(attribute: "id" | "email", values: readonly unknown[]): Promise<readonly string[]>;
   /**
    * Returns accounts in the order of their keys, for `ashlar users:normalize`: the first ones whose key is greater, or

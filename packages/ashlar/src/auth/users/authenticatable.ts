@@ -48,7 +48,7 @@ export type UserClass = NonNullable<AuthenticatableClass["userClass"]>;
 export interface AuthenticatableClass {
   /** The name of the class of users, for messages. */
   readonly name: string;
-  /** The class of the users; left out if it is this class itself. */
+  /** The class of the users; missing if it is this class itself. */
   readonly userClass?: abstract new (
     ...args: never[]
   ) => object;
@@ -91,7 +91,7 @@ export interface AuthenticatableClass {
 }
 
 /**
- * A user as auth sees it: for features, which don't know the application's class of users.
+ * A user as required by auth, for features, which don't know the application's class of users.
  *
  * ```ts
  * const key = ({ request }: HttpContext) => asAuthenticatable(request.user()!).authId();
@@ -146,7 +146,7 @@ export function blockedColumnOf(users: object): string | null {
   return (users as { readonly blockedColumn?: string | null }).blockedColumn ?? null;
 }
 
-/** When a user's account was blocked; `null` if it isn't, or its class doesn't say. */
+/** When a user's account was blocked; `null` if it isn't, or if the class doesn't track it. */
 export function blockedAtOf(user: object): Date | null {
   const blockedAt = (user as Readonly<Record<string, unknown>>)[blockedColumnOf(user.constructor) ?? ""];
   return blockedAt instanceof Date ? blockedAt : null;
@@ -158,7 +158,7 @@ export function isBlocked(user: object): boolean {
   return typeof own === "function" && own.call(user) === true;
 }
 
-/** A user who knows whether the address is verified. */
+/** A user with information about whether the address is verified. */
 export interface VerifiableUser {
   hasVerifiedEmail(): boolean;
 }

@@ -14,7 +14,7 @@ import { primaryKey, sql, timestamp } from "../../database/index.ts";
 import { Route } from "../../routing/index.ts";
 import { currentDate } from "../../support/index.ts";
 
-/** A user whose row stays after the account was closed. */
+/** A user whose row stays after the account has been closed. */
 class Member extends FullUser {
   static override table = "members";
   static override closedColumn = "deleted_at";

@@ -73,7 +73,7 @@ export class UserDataRegistry {
   /**
    * Adds a feature's data.
    *
-   * @param place where it is declared
+   * @param place the location of the declaration
    * @throws `E_INVALID_CONFIGURATION` if the name is taken
    */
   add(source: UserDataSource, place: string): void {
@@ -123,7 +123,7 @@ export type DeleteUser = (user: Model, deleteRow: () => Promise<boolean>) => Pro
 
 const byDatabase = new WeakMap<Database, DeleteUser>();
 
-/** Sets the function that deletes users of an application, whose models use its database. */
+/** Sets the function that deletes an application's users. Their models use its database. */
 export function deleteUsersBy(database: Database, deleteUser: DeleteUser): void {
   byDatabase.set(database, deleteUser);
 }

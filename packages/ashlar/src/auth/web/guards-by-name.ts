@@ -3,7 +3,7 @@ import type { Guard } from "../guards/guard.ts";
 import type { WebGuard } from "./web-guard.ts";
 
 /** The framework's own guards by name. An application augments {@link Guards} itself. */
-// biome-ignore lint/suspicious/noEmptyInterface: it is empty so that the features can fill it.
+// biome-ignore lint/suspicious/noEmptyInterface: empty, because features augment it.
 export interface FrameworkGuards {}
 
 /**

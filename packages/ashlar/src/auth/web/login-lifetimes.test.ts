@@ -26,7 +26,7 @@ const flush = vi.spyOn(CredentialUses.prototype, "flush");
 
 beforeEach(() => {
   const start = now();
-  // The clock stands still, so that a slow run cannot move the time past the limit that is tested.
+  // The clock is stopped, so that a slow run can't move past the limit that is tested.
   setClock(() => start);
   flush.mockClear();
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });

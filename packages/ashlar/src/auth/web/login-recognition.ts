@@ -63,7 +63,7 @@ export class LoginRecognition {
   }
 
   #recognize(login: FoundLogin, token: string, isRepeated: boolean): MaybePromise<Authenticatable | null> {
-    // Written so that an invalid date counts as expired.
+    // This form makes an invalid date count as expired.
     if (!(login.expiresAt.getTime() > now()) && !this.#wasUsed(login)) return null;
     const { user = this.#model.findByAuthId(login.userId) } = login;
     return isThenable(user)

@@ -69,7 +69,7 @@ await onEachDatabase("S120 a login's token that was replaced", (engine) => {
     expect((await stolen.get("/danger", PAGE)).status).toBe(302);
     expect((await stolen.get("/danger", PAGE)).status).toBe(302);
     expect((await browser.get("/danger", PAGE)).status).toBe(302);
-    // The owner's next proof is for the owner alone, too.
+    // The owner's next proof benefits only the owner too.
     const [{ authenticated_at: at } = { authenticated_at: 0 }] = await web.rows();
     expect(at).toBe(null);
     expect((await former.post("/confirm", confirm)).body).toEqual({ done: true });

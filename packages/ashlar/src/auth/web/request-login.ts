@@ -23,7 +23,7 @@ interface NextToken extends Confirmed {
   readonly user: Authenticatable;
 }
 
-/** The state of a request's login. Each change replaces the complete object, so that a rollback can restore it. */
+/** The state of a request's login. Each change replaces the complete object, so a rollback can restore it. */
 interface Known {
   readonly login: CurrentLogin | null;
   /** The token that this login has. */
@@ -64,7 +64,7 @@ export class RequestLogin {
     return this.#known.login;
   }
 
-  /** The token that this login has. */
+  /** This login's token. */
   get token(): string | null {
     return this.#known.token;
   }
@@ -87,7 +87,7 @@ export class RequestLogin {
     return { token: presentedToken(request, isFormer ? formerCookie : cookie), isFormer };
   }
 
-  /** All tokens that the request carries, for a logout. */
+  /** All tokens in the request, to end them on logout. */
   allPresented(): readonly string[] {
     const { request } = this.#context;
     const { cookie, formerCookie } = this.#options.settings;
@@ -107,7 +107,7 @@ export class RequestLogin {
     this.#change({ isDecided: true, next: null });
   }
 
-  /** Makes a login whose token is stored the login of this request, and sends the token. */
+  /** Makes a stored login the login of this request, and sends its token. */
   become(login: CurrentLogin, token: string): void {
     this.#change({ login, token, isPresented: false });
     this.send();

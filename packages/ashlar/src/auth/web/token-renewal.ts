@@ -16,13 +16,13 @@ export interface RenewableLogin {
   readonly user: Authenticatable;
 }
 
-/** A login's token, which is stored, with what its user has proved. */
+/** A login's stored token, with the proofs that its user has given. */
 export interface RenewedToken {
   readonly token: string;
   readonly confirmed: Confirmed;
 }
 
-/** Replaces a login's token in the store, and says when its user proved who they are; see `LoginStore.renew`. */
+/** Replaces a login's token in the store, and records when its user gave a proof; see `LoginStore.renew`. */
 export function storeToken(
   { store }: Pick<WebGuardDependencies, "store">,
   { guard, model, login, user }: RenewableLogin,

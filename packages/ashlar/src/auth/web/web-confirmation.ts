@@ -12,7 +12,7 @@ import { type CurrentLogin, isRemembered, type RequestLogin } from "./request-lo
 import { renewToken } from "./token-renewal.ts";
 import type { WebGuardDependencies } from "./web-guard-settings.ts";
 
-/** The guard whose user confirms, and its login. */
+/** The guard of the user who confirms, and the login. */
 export interface ConfirmedGuard<User extends object> {
   readonly name: string;
   readonly context: HttpContext;

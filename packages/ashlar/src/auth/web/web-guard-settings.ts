@@ -21,7 +21,7 @@ import type { LoginSuccessors } from "../logins/login-successors.ts";
 import type { Authenticatable } from "../users/authenticatable.ts";
 import type { WebGuard } from "./web-guard.ts";
 
-/** The options of an entry of `GUARDS` whose driver is `web`, in addition to `driver`, `model` and `routes`. */
+/** The options of a `GUARDS` entry with the driver `web`, in addition to `driver`, `model` and `routes`. */
 export interface WebGuardSettings {
   /**
    * The name of the cookie. Default: `token` for the guard `web`, and `<name>_token` for any other. Over https it gets
@@ -54,7 +54,7 @@ export interface WebGuardSettings {
 
 /** {@link WebGuardSettings}, checked and complete. */
 export interface CompleteWebGuardSettings extends Pick<Complete<WebGuardSettings>, "cookie" | "maxPerUser" | "logins"> {
-  /** `null`: only the host. */
+  /** The cookie's domain; `null` for only the host. */
   readonly domain: string | null;
   /** The cookie of logins from before `domain` was set, which are continued; `null` without a domain. */
   readonly formerCookie: string | null;
@@ -80,7 +80,7 @@ const SCHEMA = settings<WebGuardSettings>()(
     absoluteMinutes: minutes(null, MAX_MINUTES),
     rememberMinutes: minutes(30 * 24 * 60, MAX_MINUTES),
     maxPerUser: MAX_PER_USER,
-    // One value, so that all guards without this option share a store.
+    // A single value, so all guards without this option share a store.
     logins: shape("databaseLogins(), or a LoginStore", isLoginStoreSource, databaseLogins()),
   },
   { alongside: GUARD_SETTINGS },

@@ -19,10 +19,10 @@ import type { WebGuardDependencies } from "./web-guard-settings.ts";
 
 /**
  * Identifies a request's user by a cookie with a random token, and keeps a row in the table `logins` for each device
- * that a user is logged in on. The table holds digests of tokens, never the tokens.
+ * that a user is logged in on. The table contains digests of tokens, never the tokens.
  *
- * It starts and ends logins in the store. `LoginRecognition` finds the login that a request comes from, `RequestLogin`
- * holds it and its cookie, and `WebConfirmation` renews it.
+ * It starts and ends logins in the store. `LoginRecognition` finds a request's login, `RequestLogin` contains the login
+ * and its cookie, and `WebConfirmation` renews it.
  */
 export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<User> {
   readonly #dependencies: WebGuardDependencies;

@@ -70,7 +70,7 @@ export class WebGuards {
     return { isHttps: url?.startsWith("https:") ?? false, suffix: cookieSuffix, url };
   }
 
-  /** If other sites' pages use the session, they use the logins, too. */
+  /** If other sites' pages use the session, they use the logins too. */
   get #sameSite(): "lax" | "none" {
     const { container } = this.#application;
     return container.has("session") && container.make("session").settings.sameSite === "none" ? "none" : "lax";

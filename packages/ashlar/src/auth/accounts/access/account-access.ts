@@ -24,9 +24,9 @@ export interface LoginKeeper {
   keepAlone(changed: Authenticatable): KeptLogin | null;
 }
 
-/** How much access to end, and whose. */
+/** How much access to end, and for which user. */
 export interface AccountEnding<User> extends AccessEnding<User> {
-  /** The user whose login continues, if `what` is `others`; `null` if none does, and everything ends. */
+  /** The user whose login continues, if `what` is `others`; `null` if no login continues, and all access ends. */
   readonly keeper?: LoginKeeper | null;
   /** The client's address; `null` outside of a request. */
   readonly address?: string | null;
@@ -47,7 +47,7 @@ export class AccountAccess {
   end<User extends Authenticatable>(guard: string, user: User, ending: AccountEnding<User>): Promise<User | null> {
     const { users, events, hasDatabase } = this.#dependencies;
     const { keeper = null, address = null } = ending;
-    // If users can only log in, their row or object knows how to end its own access.
+    // If users can only log in, ending their access is left to their row or object.
     const store = users.storeOf(guard) as AccountStore<User & AccountUser> | null;
     const account: StoredAccount<User> = {
       update:

@@ -45,12 +45,13 @@ export class AccountBlocks {
 
   /**
    * Blocks an account, and ends all access to it, in one transaction; see `Accounts.block`. An account that is already
-   * blocked keeps its time. The stored row decides, not the user as read, because another operator may have changed it.
+   * blocked keeps its time. The stored row decides, not the user that was read, because another operator may have
+   * changed the row.
    */
   async block(guard: string, user: AccountUser, details: BlockDetails): Promise<boolean> {
     const store = this.#dependencies.users.of(guard);
     const write: AccessEnding<AccountUser>["write"] = async (update) => {
-      // The new epoch locks the row, and ends whatever was valid.
+      // The new epoch locks the row, and ends everything that was valid.
       const ended = await update();
       if (ended === null) return null;
       const stored = await store.findByAuthId(user.authId());
@@ -62,8 +63,8 @@ export class AccountBlocks {
   }
 
   /**
-   * Unblocks an account; see `Accounts.unblock`. Its epoch changes again: credentials issued in the meantime outside of
-   * the framework don't give access either.
+   * Unblocks an account; see `Accounts.unblock`. Its epoch changes again: credentials that other software issued in the
+   * meantime don't give access either.
    */
   async unblock(guard: string, user: AccountUser, details: BlockDetails): Promise<boolean> {
     return this.#change(guard, user, "unblocked", { changes: { blockedAt: null } }, details);

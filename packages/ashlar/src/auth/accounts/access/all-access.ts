@@ -25,7 +25,7 @@ function oneOfAll<User extends Authenticatable>(update: StoredAccount<User>["upd
 
 type Rows = ModelQuery<Model & AccessHolder>;
 
-/** The accounts whose access is to end. */
+/** The accounts to which access should end. */
 export interface AccountsToEnd {
   readonly guard: string;
   readonly store: AccountStore;
@@ -33,7 +33,7 @@ export interface AccountsToEnd {
 
 /** How access to all accounts ends. */
 export interface EndAllOptions {
-  /** Whether their passwords become invalid, too; default: `false`. */
+  /** Whether their passwords become invalid too; default: `false`. */
   readonly voidsPasswords?: boolean;
   /** How many rows a statement covers; default: 5000. */
   readonly batch?: number;
@@ -81,7 +81,7 @@ async function endRows(
   const key = model.primaryKey as never;
   const sample = (await model.rows().orderBy(key).limit(1).get())[0];
   if (sample === undefined) return 0;
-  // The mixins know which columns change, including those of tokens and of an application's own mixins.
+  // The mixins determine which columns change, including those for tokens, and those of an application's own mixins.
   const changes = { ...sample.accessChanges(), [model.accessEpochColumn]: makeAccessEpoch() };
   const hasOwnCredentials = !endsWithRow(sample);
   let ended = 0;
@@ -96,9 +96,9 @@ async function endRows(
         .get()
     )[0];
     const upTo = end === undefined ? null : end.authId();
-    // Doesn't use the model's `save`, whose hooks handle one user at a time.
+    // Doesn't use the model's `save`, because its hooks handle one user at a time.
     const batch = upTo === null ? rest() : rest().where(key, "<=" as never, upTo as never);
-    // Comes first, so that no one logs in with an old password after all logins have ended.
+    // Comes first, so that no old password can be used to log in after all logins have ended.
     if (voidsPasswords) await voidPasswords(model, batch);
     ended += hasOwnCredentials ? await endEach(await batch.get(), changes) : await batch.update(changes as never);
     if (upTo === null) return ended;

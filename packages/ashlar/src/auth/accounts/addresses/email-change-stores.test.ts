@@ -19,7 +19,7 @@ await onEachDatabase("an address that a user of a store in another database chan
     readonly path: string;
   }
 
-  /** A shop whose user has verified the address, and has requested another one. */
+  /** A shop with a user who has verified the address, and has requested another one. */
   async function changing(options: TestAccountsOptions = {}): Promise<Changing> {
     const one = await storeShop({ ...options, engine });
     const { accounts, cleo } = one;

@@ -23,7 +23,7 @@ export interface StoredEmailChange {
 
 /**
  * The table of address changes: one row for each, for as long as it can be undone. During that time, an old address
- * that was verified is reserved for the account. The table holds the digest of the token that was mailed to the old
+ * that was verified is reserved for the account. The table contains the digest of the token that was mailed to the old
  * address, never the token itself.
  */
 export class EmailChangeTable {
@@ -58,7 +58,7 @@ export class EmailChangeTable {
   /**
    * Reports whether an address is reserved for an account that can still reclaim it by undoing a change.
    *
-   * @param guards the guards whose users are in the same table
+   * @param guards the guards with users in the same table
    * @param userId the account that is allowed to have the address: its own changes are ignored; `null` for none
    */
   async isReserved(email: string, guards: readonly string[], userId: UserId | null): Promise<boolean> {

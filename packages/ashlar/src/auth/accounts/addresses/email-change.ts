@@ -48,7 +48,7 @@ interface ChangeRequest {
   readonly language: string;
 }
 
-/** A change of address that is made. */
+/** A change of address that is carried out. */
 interface Replacement {
   /** The new address. */
   readonly email: string;
@@ -56,7 +56,7 @@ interface Replacement {
   readonly undo: { readonly token: string; readonly previousEmail: string } | null;
   /** Whether no other account can take the old address as long as the change can be undone. */
   readonly isReserved: boolean;
-  /** The guard whose login of the request continues; `null` if that isn't the user's. */
+  /** The guard of the request's login, which continues; `null` if the login isn't the user's. */
   readonly keeper: LoginKeeper | null;
   readonly address: string | null;
   /** Notifies the owner of the old address, in the transaction of the change. */
@@ -87,7 +87,7 @@ export class EmailChange {
     const newEmail = requireEmail(input);
     const { email } = user;
     const url = pages.verificationUrl(guard, user, newEmail);
-    // Without it, the change could be requested, but not made.
+    // Without it, the change could be requested, but not completed.
     pages.url(guard, "email.undo", { token: "-" });
     await requirePassword(context, password, "password");
     if (isSameEmail(newEmail, email)) throw new ValidationError({ email: [message("auth.email.unchanged")] });
@@ -119,7 +119,7 @@ export class EmailChange {
       const data = { guard, language, user, email: newEmail, isChange: true, url, expiresInMinutes };
       await mails.tryQueue("verifyEmail", newEmail, data);
     }
-    // Sent in any case, because it goes to the user's own mailbox.
+    // It is always sent, because it goes to the user's own mailbox.
     if (email !== null) await mails.tryQueue("emailChanged", email, { guard, language, user, email, newEmail });
   }
 

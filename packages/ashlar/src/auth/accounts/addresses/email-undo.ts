@@ -58,7 +58,7 @@ export class EmailUndo {
     this.#dependencies = dependencies;
   }
 
-  /** The change that the token of a link can undo; see `Accounts.findEmailChange`. */
+  /** The change that a link's token can undo; see `Accounts.findEmailChange`. */
   async find(context: HttpContext, token: unknown): Promise<UndoableEmailChange | null> {
     const found = await this.#find(context, token);
     return found === null ? null : { email: found.change.email };

@@ -69,7 +69,7 @@ await onEachDatabase("the verification link", (engine) => {
     ["the key changes", ({ User }) => User.where("id", ADA.id).update({ id: 99 })],
   ])("S52 is invalid if %s between its check and its effect", async (_, happen) => {
     const accounts = await testAccounts({ engine });
-    // From here on, the account has a stored epoch, which changes of other columns do not affect.
+    // From here on, the account has a stored epoch, which isn't affected by changes to other columns.
     await (await accounts.user()).endAccess();
     const link = await resent(accounts);
     const { User } = accounts;

@@ -40,8 +40,8 @@ export class ReservedAddresses {
     if (guards !== null && beside !== null) {
       return emailChanges.isReservedOrOwned(email, guards, idOf(user), beside);
     }
-    // Doesn't use `findByEmail`, because an address that the store treats as equal is taken, too. Always checks both,
-    // so that the response time doesn't reveal which one matched.
+    // Doesn't use `findByEmail`, because an address that the store treats as equal is taken too. Always checks both, so
+    // that the response time doesn't reveal which one matched.
     const owned = await users.of(guard).existing("email", spellingsOfEmail(email));
     const reserved = await this.#isReserved(guard, email, user);
     return owned.length > 0 || reserved;
@@ -54,7 +54,7 @@ export class ReservedAddresses {
    * makes the write wait for a change of address that is about to free this one, and only after that can the change be
    * found.
    *
-   * @param user as for {@link isTaken}
+   * @param user the user, as for {@link isTaken}
    * @throws `ReservedAddress`
    */
   async refuseReserved(guard: string, email: string, user: AccountUser | null): Promise<void> {

@@ -21,7 +21,7 @@ export interface UnfinishedRegistrationsDependencies {
   readonly deletion: UserDeletion;
   /** Whether users can log in only once their address is verified. */
   readonly preventEnumeration: boolean;
-  /** How long the link to choose a password can be used, in minutes; `null`: it never expires. */
+  /** How long the link to choose a password can be used, in minutes; `null` if it never expires. */
   readonly expiresInMinutes: number | null;
 }
 

@@ -15,7 +15,7 @@ import { epochDigestOf } from "../links/account-links.ts";
 
 const NEW = "ada@example.org";
 
-/** Returns the result of a token in a header, so that it also shows in HEAD. */
+/** Returns the result of a token in a header, so that a HEAD request gets it too. */
 const follow = async ({ accounts, request, response }: HttpContext): Promise<string> => {
   response.header("x-outcome", await accounts.verifyEmail(request.param("token")));
   return "done";

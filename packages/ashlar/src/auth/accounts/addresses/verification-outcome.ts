@@ -17,7 +17,7 @@ export interface VerificationLink {
   readonly isChange: boolean;
 }
 
-/** The effect of a link for a user as stored now. */
+/** The effect of a link for a user, according to the stored row. */
 export function outcomeFor(
   user: AccountUser | null,
   { email, newEmail, epoch }: VerificationClaim,

@@ -56,7 +56,7 @@ export interface AccountHistoryDependencies {
   readonly table: SecurityEventsTable;
 }
 
-/** The members of a payload that say whose event it is. */
+/** The members of a payload that identify the event's account. */
 interface Concerned {
   readonly user?: object | null;
   readonly userId?: string | null;
@@ -98,7 +98,7 @@ export class AccountHistory {
     this.#dependencies = dependencies;
   }
 
-  /** Listens to the events that features list. Called when providers boot. */
+  /** Listens to the events listed by features. Called when providers boot. */
   start(): void {
     const { application } = this.#dependencies;
     const { container } = application;
@@ -110,7 +110,7 @@ export class AccountHistory {
     if (!container.has("events") || !container.has("database")) return;
     for (const [name, { details }] of this.#listed) {
       container.make("events").on(name as EventName, (payload) => {
-        // Later, whether or not there is an account, so that the time of a response doesn't reveal one.
+        // Done later, whether or not there is an account, so that response times don't reveal accounts.
         afterResponse(() => {
           try {
             const own = details === undefined ? {} : details(payload as never);

@@ -4,14 +4,14 @@ import type { MessageKey } from "../../../messages/index.ts";
 /** What is stored about an event, in addition to its time, address and device: short texts and numbers by name. */
 export type EventDetails = Readonly<Record<string, string | number>>;
 
-/** How the owner of an account sees an event of it. */
+/** How an event is shown to the account's owner. */
 export interface ListedEvent<Payload> {
   /** The key of its sentence. The sentence's parameters are the details. */
   readonly label: MessageKey;
   /**
    * Returns what is stored about it, texts of at most 100 characters; `null` if this one isn't listed. Default: nothing.
    *
-   * Security: leave out secrets and addresses. The owner of the account sees all of it.
+   * Security: leave out secrets and addresses, because the account's owner sees all of it.
    */
   readonly details?: (payload: Payload) => EventDetails | null;
 }

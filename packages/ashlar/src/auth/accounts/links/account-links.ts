@@ -23,8 +23,8 @@ export interface VerificationClaim extends AccountClaim {
 }
 
 /**
- * The user whose change of address a link undoes. It is not bound to an epoch, because a thief may have set a new one
- * by then.
+ * The user for whom a link undoes a change of address. It is not bound to an epoch, because a thief may have set a new
+ * one by then.
  */
 export type UndoClaim = Omit<AccountClaim, "epoch">;
 
@@ -37,7 +37,7 @@ export interface LinkLifetimes {
 /** How long a change of address can be undone. */
 export const UNDO_EXPIRES_IN_HOURS = 72;
 
-/** For how long a link can let a device in: no longer than the window in which its use is counted. */
+/** How long a link can let a device in. This is no longer than the window in which its use is counted. */
 export const DEVICE_EXPIRES_IN_HOURS = 24;
 
 const VERIFICATION = new KeyPurpose("email-verification");
@@ -74,7 +74,7 @@ export function epochDigestOf(user: Authenticatable): string {
  * Creates the tokens of links in mails, and reads them. Each purpose has its own key, so that a token for one purpose
  * is never accepted for another.
  *
- * Security: a token can be read by anyone who holds it; the owner of the mailbox already knows its content.
+ * Security: a token can be read by anyone who has it; the owner of the mailbox already knows its content.
  */
 export class AccountLinks {
   readonly #verification: Signer;
@@ -122,8 +122,8 @@ export class AccountLinks {
   }
 
   /**
-   * Reads the user that a reset token is for; `null` if it was not created here for this purpose. The table says
-   * whether it is still valid.
+   * Reads the user that a reset token is for; `null` if it was not created here for this purpose. Look it up in the
+   * table to find out whether it is still valid.
    */
   readReset(token: string): AccountClaim | null {
     const claims = claimsOf(this.#reset, token);
@@ -151,10 +151,7 @@ export class AccountLinks {
     return this.#undo.sign(JSON.stringify([guard, id, randomToken()]), UNDO_LIFETIME);
   }
 
-  /**
-   * Reads the user whose change an undo token is about; `null` if it was altered, has expired, or was created for
-   * another purpose.
-   */
+  /** Reads the user from an undo token; `null` if it was altered, has expired, or was created for another purpose. */
   readUndo(token: unknown): UndoClaim | null {
     const claims = claimsOf(this.#undo, token);
     const [guard, id] = claims as unknown as UndoClaims;

@@ -47,7 +47,7 @@ export class AccountPages {
     this.#dependencies = dependencies;
   }
 
-  /** Reports whether a guard has a page, here or in a front end. */
+  /** Reports whether a guard has a page, either in the application or in a front end. */
   has(guard: string, page: string): boolean {
     return this.#dependencies.pages.hasFlow(guard, page);
   }
@@ -104,7 +104,7 @@ export class AccountPages {
     return this.url(guard, "email.verify", { token: this.#dependencies.links.verification(claim) });
   }
 
-  /** The URL of a page that a guard may have; `null` if it has none. */
+  /** The URL of a guard's page; `null` if the guard doesn't have it. */
   urlIfAny(guard: string, page: string): string | null {
     return this.has(guard, page) ? this.url(guard, page, {}) : null;
   }
@@ -142,7 +142,7 @@ export class FrontEnd {
   readonly #urls: FrontEndUrls | null;
 
   /**
-   * @param urls as read by {@link FRONT_END_URL}
+   * @param urls the URLs, as read by {@link FRONT_END_URL}
    * @param application the application; the front end may have its origin, or one of its trusted origins
    * @throws `E_INVALID_CONFIGURATION` for a front end that the application does not trust
    */

@@ -16,7 +16,7 @@ class User extends FullUser {}
 
 const environment = { APP_KEY: generateSecret() };
 
-/** Runs a request whose process dies after the response, before the work that the response has promised. */
+/** Runs a request, and lets the process die after the response, before it does the promised work. */
 async function diesAfter(accounts: TestAccounts, request: () => Promise<unknown>): Promise<void> {
   const { background, container } = accounts.application;
   const { runUnpredictably } = background;
@@ -24,7 +24,7 @@ async function diesAfter(accounts: TestAccounts, request: () => Promise<unknown>
   await request();
   background.runUnpredictably = runUnpredictably;
   expect(await accounts.rows("mail_outbox")).toMatchObject([{ mailable: null, failed_at: null }]);
-  // The process must not do the work after all, even though its memory still holds it.
+  // The process must not do the work after all, although it is still in its memory.
   const claimed = { available_at: 0, claim: "a dead process" };
   await container.make("database").kysely.updateTable("mail_outbox").set(claimed).execute();
 }

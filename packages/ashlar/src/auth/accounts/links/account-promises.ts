@@ -47,7 +47,7 @@ export class AccountPromises {
   /**
    * Declares a kind of work, and returns the function that promises it.
    *
-   * @param name the stored name, which later versions must know, too
+   * @param name the stored name, which later versions must support too
    * @param title describes it in the log
    */
   declare<Data, Known = never>(name: string, title: string, work: AccountWork<Data, Known>): PromiseWork<Data, Known> {
@@ -61,7 +61,7 @@ export class AccountPromises {
     };
   }
 
-  /** Lets this process keep promises that other processes made. Called when providers boot. */
+  /** Lets this process do work promised by other processes. Called when providers boot. */
   start(): void {
     const { container } = this.#application;
     if (!container.has("mail")) return;

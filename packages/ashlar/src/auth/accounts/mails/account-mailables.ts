@@ -15,7 +15,7 @@ export interface AccountNoticeData extends AccountMailData {
 
 /** The data of a mail about which access has ended, or would end with a new password. */
 export interface EndedAccessMailData extends AccountNoticeData {
-  /** The API tokens that remain valid, depending on the API's configuration; `null`: none do. */
+  /** The API tokens that remain valid, depending on the API's configuration; `null` if none do. */
   readonly remainingTokens: RemainingTokens | null;
 }
 
@@ -35,7 +35,7 @@ export interface ResetPasswordData extends AccountMailData {
   readonly email: string;
   /** The link. Anyone who has it can use it. */
   readonly url: string;
-  /** `null`: it does not expire. */
+  /** How long the link can be used; `null` if it doesn't expire. */
   readonly expiresInMinutes: number | null;
 }
 
@@ -45,7 +45,7 @@ export interface FinishRegistrationData extends AccountMailData {
   readonly email: string;
   /** The link, which sets a password. Anyone who has it can use it. */
   readonly url: string;
-  /** `null`: it does not expire. */
+  /** How long the link can be used; `null` if it doesn't expire. */
   readonly expiresInMinutes: number | null;
 }
 
@@ -106,7 +106,7 @@ export interface NewDeviceData extends EndedAccessMailData {
   readonly address: string | null;
 }
 
-/** The data of the mail that says that an app's login was ended because one of its refresh tokens was used again. */
+/** The data of the mail about an app's login that ended because one of its refresh tokens was used again. */
 export interface TokenReusedData extends AccountNoticeData {
   readonly email: string;
   /** The name of the token, as the app or its user has chosen it. */
@@ -120,7 +120,7 @@ export interface TokenCreatedData extends AccountNoticeData {
   /** The name of the token, as its user has chosen it. */
   readonly name: string;
   readonly createdAt: Date;
-  /** `null`: never. */
+  /** When the token expires; `null` if never. */
   readonly expiresAt: Date | null;
 }
 
@@ -167,7 +167,7 @@ export type QueuedMailData<N extends AccountMailName> = Omit<
   AccountMailMap[N],
   "remainingTokens" | "newPasswordUrl"
 > & {
-  /** The guard of the user that the mail goes to. */
+  /** The guard of the user who gets the mail. */
   readonly guard: string;
   /**
    * The language of the visitor who caused the mail, for a user who hasn't chosen a language; default: the

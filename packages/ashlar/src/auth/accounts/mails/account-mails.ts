@@ -52,7 +52,7 @@ export class AccountMails {
   }
 
   /**
-   * Makes sure that mails can be queued, before a change is made that requires a mail.
+   * Makes sure that mails can be queued before making a change that requires a mail.
    *
    * @returns the mailer that queues them
    * @throws `E_INVALID_CONFIGURATION` if the application has no mail
@@ -63,7 +63,7 @@ export class AccountMails {
       const remedy = 'Add it: import { MailProvider } from "ashlar/mail".';
       throw new ConfigurationError("config/providers.ts: PROVIDERS", problem, remedy);
     }
-    // Loaded here, so that an application without accounts does not load the code that sends mails.
+    // Loaded here, so that applications without accounts don't load the code for sending mails.
     this.#builtIn ??= await import("./built-in-mails.ts");
     return this.#dependencies.container.make("mail");
   }
@@ -79,7 +79,7 @@ export class AccountMails {
     mailer?: Mailer,
   ): Promise<void> {
     const { guard, language: visitors = null, ...data } = queued;
-    // The account was closed before the mail was made, so its owner must get no more mails.
+    // The account was closed before the mail was composed, so its owner must get no more mails.
     if (isClosed(data.user)) return;
     // If the column isn't nullable, an account without an address has an empty text there.
     if (to.trim() === "") return;
@@ -124,7 +124,7 @@ export class AccountMails {
     if (email === null || awaitsVerification(user)) return;
     if (!(await limits.allows(NEW_DEVICE_LIMIT, guard, email))) return;
     await this.prepare();
-    // In the mail's language, not the request's, because an attacker may have logged in.
+    // This is in the mail's language, not the request's, because an attacker may have logged in.
     const device = deviceName(userAgent, messages.translator(messages.ofUser(user) ?? messages.defaultLanguage));
     await this.tryQueue("newDevice", email, { guard, user, email, device, userAgent, address, loggedInAt: time });
   }
@@ -147,11 +147,11 @@ export class AccountMails {
  * database, so only time, or a change of configuration for all users, ends them.
  */
 export interface RemainingTokens {
-  /** For how long the last of them can still be used, in minutes; `null`: forever. */
+  /** How long the last of them can still be used, in minutes; `null` if they don't expire. */
   readonly expiresInMinutes: number | null;
 }
 
-/** Returns which API tokens the users of a model keep when their access ends; `null`: none. */
+/** Returns which API tokens a model's users keep when their access ends; `null` for none. */
 export type RemainingTokensOf = (model: object) => RemainingTokens | null;
 
 /**
@@ -165,7 +165,7 @@ export class RemainingTokenSource {
     this.#of = remainingTokensOf;
   }
 
-  /** The API tokens that the users of a model keep when their access ends; `null`: none. */
+  /** The API tokens that a model's users keep when their access ends; `null` for none. */
   of(model: object): RemainingTokens | null {
     return this.#of(userClassOf(model));
   }

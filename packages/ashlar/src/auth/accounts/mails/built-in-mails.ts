@@ -15,7 +15,7 @@ import type {
 } from "./account-mailables.ts";
 import type { RemainingTokens } from "./account-mails.ts";
 
-/** A paragraph, or the sentences that form one; `null` is left out. */
+/** A paragraph, or its sentences; `null` is omitted. */
 type Paragraph = string | readonly string[] | null;
 
 /** A mail in plain text. It doesn't greet the user by name: a stranger may have entered one that contains a message. */

@@ -119,7 +119,7 @@ const SCHEMA = settings<AccountsSettings>()({
   firstPasswordByMail: flag(true),
   frontEndUrl: FRONT_END_URL,
   retention: settings<RetentionSettings>()({
-    // As long as a remembered login lasts, unless `rememberMinutes` says otherwise.
+    // The lifetime of a remembered login, unless `rememberMinutes` is set.
     addressDays: integer({ from: 1, to: MAX_DAYS, unit: "days" }, 30),
     loginDays: integer({ from: 0, to: MAX_DAYS, unit: "days" }, 0),
     linkDays: integer({ from: 0, to: MAX_DAYS, unit: "days" }, 0),
@@ -139,7 +139,7 @@ export function readAccountsSettings(accounts: unknown): CompleteAccountsSetting
   return SCHEMA.read(accounts, "config/auth.ts: ACCOUNTS");
 }
 
-/** Checked by its methods, so that an application that sends no mail doesn't load the mail classes. */
+/** Recognized by its methods, so that an application that sends no mail doesn't load the mail classes. */
 export function isMailableClass(value: unknown): value is AnyMailable {
   if (typeof value !== "function" || typeof value.prototype !== "object" || value.prototype === null) return false;
   const { subject, content } = value.prototype as Record<string, unknown>;
@@ -150,7 +150,7 @@ export function isMailableClass(value: unknown): value is AnyMailable {
 export interface CompleteAuthSettings extends ConfiguredGuards {
   /** The table of password resets. */
   readonly passwordResetTable: string;
-  /** How long a password reset link can be used, in minutes; `null`: it never expires. */
+  /** How long a password reset link can be used, in minutes; `null` if it never expires. */
   readonly passwordResetExpirationInMinutes: number | null;
   readonly accounts: CompleteAccountsSettings;
 }

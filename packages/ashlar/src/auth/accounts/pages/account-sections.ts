@@ -4,26 +4,26 @@ import type { MaybePromise, RegisteredUser } from "../../../support/index.ts";
 
 /** Something that a user has for proving who they are, such as a passkey. */
 export interface AccountEntry {
-  /** The name that the user knows it by; `null` if it has none. */
+  /** Its name for the user; `null` if it has none. */
   readonly name: string | null;
   readonly createdAt: Date;
   /** `null` if it has not been used yet. */
   readonly lastUsedAt: Date | null;
 }
 
-/** A section of the page `account.security`: what a user has of one kind. */
+/** A section of the page `account.security`, which lists everything of one kind that a user has. */
 export interface AccountSection<User extends object = RegisteredUser> {
   /** The key of its title: `passkeys.title`. */
   readonly title: MessageKey;
   /** The name of the page where the user manages it, as for `auth.route`. */
   readonly page: string;
-  /** Returns what the user has, newest first. */
+  /** Returns the user's entries, newest first. */
   entries(user: User): MaybePromise<readonly AccountEntry[]>;
 }
 
 declare module "../../../boot/application/feature.ts" {
   interface FrameworkFeatureParts {
-    /** Its sections of the page `account.security`, made when that page is first shown. */
+    /** Its sections of the page `account.security`, created when that page is first shown. */
     readonly accountSections?: (application: Application) => readonly AccountSection[];
   }
 }

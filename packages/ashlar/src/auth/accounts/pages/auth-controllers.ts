@@ -83,7 +83,7 @@ export interface ConfirmPasswordController {
   store(context: HttpContext): unknown;
 }
 
-/** A new password for a user who is logged in. */
+/** Changes the password of a logged-in user. */
 export interface ChangePasswordController {
   /** `GET /account/password`, for users: the form, with `current_password`, `password` and `password_confirmation`. */
   show(context: HttpContext): unknown;
@@ -91,7 +91,7 @@ export interface ChangePasswordController {
   store(context: HttpContext): unknown;
 }
 
-/** A new address for a user who is logged in. */
+/** Changes the address of a logged-in user. */
 export interface ChangeEmailController {
   /** `GET /account/email`, for users: the form, with `email` and `password`. */
   show(context: HttpContext): unknown;
@@ -134,7 +134,7 @@ export interface AuthControllers {
   readonly security?: ControllerClass<SecurityController>;
 }
 
-/** A group of routes that `Auth.routes` creates, and can leave out. */
+/** A group of routes that `Auth.routes` creates, and can omit. */
 export type AuthRouteGroup = keyof AuthControllers;
 
 /** The methods that show a form: pages, which API clients don't need. */

@@ -81,7 +81,7 @@ const GROUPS: Groups = {
     ...form(() => Route.get(PATHS["account.email"], [controller, "show"]).name("account.email").middleware("auth")),
     Route.post(PATHS["account.email"], [controller, "store"])
       .name("account.email.store")
-      // The limit "login" counts the password that it asks for.
+      // The password on this page counts under the limit "login".
       .middleware("auth", "throttle:email.resend,user"),
   ],
   undoEmailChange: (controller) => [
@@ -203,7 +203,7 @@ export function authRoutes(given: object, options: AuthRouteOptions = {}): Route
   return json === true ? all.respondsWithJson() : all;
 }
 
-/** The routes with the guard's own names, on each of which the guard is active. */
+/** The routes with the guard's own names. The guard is active on each of them. */
 function routesBy(guard: unknown, routes: readonly RouteDefinition[]): RouteDefinition[] {
   if (typeof guard !== "string" || !/^[^\s:,]+$/.test(guard)) {
     throw new ConfigurationError("Auth.routes", "guard is not the name of a guard.", 'Write { guard: "admin" }.');
@@ -238,7 +238,7 @@ function routesOf<G extends AuthRouteGroup>(
   throw new ConfigurationError("Auth.routes", `the controller "${group}" is missing.`, remedy);
 }
 
-/** Outermost, so that responses from other middleware are kept out of caches, too. */
+/** Outermost, to keep responses from other middleware out of caches too. */
 function keepOutOfCaches(route: RouteDefinition): RouteDefinition {
   const { middleware } = route.attributes;
   return middleware[0]?.startsWith("auth.page") ? route : route.with({ middleware: ["auth.page", ...middleware] });

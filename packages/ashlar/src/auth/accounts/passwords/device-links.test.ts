@@ -92,7 +92,7 @@ test("S133 a link of a guard with its own pages lets no device in on another gua
   for (const path of [`/admin${ofUser}`, ofAdmin.replace("/admin", "")]) {
     expect([(await accounts.visitor().get(path)).status, await use(accounts, path)]).toEqual([302, REFUSED]);
   }
-  // They are valid where they belong, and what was refused has not used them up.
+  // The tokens are valid for their own guards, and the refused requests haven't used them up.
   for (const path of [ofUser, ofAdmin]) expect(await use(accounts, path)).toEqual(LET_IN);
 });
 

@@ -231,7 +231,7 @@ export class DeviceLinks implements GuessWarnings {
   }
 }
 
-/** A link whose token is valid, whether or not it was used. */
+/** A link with a valid token, whether or not it has been used. */
 interface FoundLink {
   readonly guard: string;
   readonly user: AccountUser;

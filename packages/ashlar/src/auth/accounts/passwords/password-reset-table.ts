@@ -25,8 +25,8 @@ export interface AddressFinding {
 }
 
 /**
- * The table of password resets: at most one row for each address and guard, which holds the digest of the latest link's token, never
- * the token itself.
+ * The table of password resets: at most one row for each address and guard, with the digest of the latest link's token,
+ * never the token itself.
  */
 export class PasswordResetTable {
   readonly #database: () => Database;
@@ -35,7 +35,7 @@ export class PasswordResetTable {
 
   /**
    * @param table its name
-   * @param expiresInMinutes how long a reset can be used; `null`: it never expires
+   * @param expiresInMinutes how long a reset can be used; `null` if it never expires
    */
   constructor(database: () => Database, table: string, expiresInMinutes: number | null) {
     this.#database = database;
@@ -47,7 +47,8 @@ export class PasswordResetTable {
    * Stores the reset of an address, replacing any older one of the same guard, with one statement, so that the latest
    * of several is kept.
    *
-   * @param finding what was found; if it is no longer true, for example because the user was deleted, nothing is stored
+   * @param finding the result of the lookup; if it no longer holds, for example because the user was deleted, nothing
+   * is stored
    */
   async replace(guard: string, email: string, token: string, finding: AddressFinding): Promise<void> {
     const created_at = currentDate();

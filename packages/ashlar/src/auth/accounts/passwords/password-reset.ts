@@ -38,7 +38,7 @@ export interface PasswordResetDependencies {
   readonly access: AccountAccess;
   readonly promises: AccountPromises;
   readonly epochs: ResetEpochs;
-  /** How long a reset can be used, in minutes; `null`: it never expires. */
+  /** How long a reset can be used, in minutes; `null` if it never expires. */
   readonly expiresInMinutes: number | null;
   /** `ACCOUNTS.firstPasswordByMail` */
   readonly firstPasswordByMail: boolean;
@@ -215,13 +215,14 @@ export class PasswordReset {
   }
 
   /**
-   * The user to whom a token was mailed, provided that it can still be used here and nothing has invalidated it since.
+   * The user to whom a token was mailed, provided that the token can still be used here, and hasn't been invalidated
+   * since.
    */
   async #find(
     context: HttpContext,
     token: unknown,
   ): Promise<{ readonly claim: AccountClaim; readonly user: AccountUser } | null> {
-    // A token that was not created here costs no query.
+    // A token that wasn't created here requires no query.
     const claim = this.#claimOf(context, token);
     if (claim === null) return null;
     const user = await this.#dependencies.tokens.ownerOf(token as string, claim);

@@ -9,7 +9,7 @@ const EPOCH_BYTES = 16;
  */
 const LINK_BYTES = 9;
 
-/** The epoch of an account whose password a visitor sets with a link. */
+/** The epoch of an account after a visitor has set its password with a link. */
 export interface ResetEpoch {
   readonly epoch: string;
   /** The beginning of the epoch, which doesn't depend on the password. */

@@ -256,8 +256,8 @@ describe("preventEnumeration", () => {
   });
 
   test("S58 a failure after the response is logged with its job, and the response is like any other", async () => {
-    // Without the setting, the request itself looks up the owner, and the job does so again. A registration also looks whether
-    // it has arrived before.
+    // Without the setting, the request itself looks up the owner, and the job does so again. A registration also checks
+    // whether it has arrived before.
     for (const [options, status, lookupsBefore, jobs] of [
       [{}, 422, [1, 2], ["a notice to the owner of an address", "a notice to the owner of an address"]],
       [{ ACCOUNTS }, 202, [0, 0], ["a change of address", "a registration"]],

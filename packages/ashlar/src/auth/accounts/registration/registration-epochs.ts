@@ -47,7 +47,9 @@ export function areOfOneRegistration(one: string, other: string): boolean {
   return proofIn(one) === proofIn(other);
 }
 
-/** When the account with this epoch was registered, in milliseconds since 1970; `null` if the epoch does not say it. */
+/**
+ * When the account with this epoch was registered, in milliseconds since 1970; `null` if the epoch doesn't contain it.
+ */
 export function registeredAt(epoch: string): number | null {
   const [, , time] = FIRST_EPOCH.exec(epoch) ?? [];
   return time === undefined ? null : Number.parseInt(time, 36) * 1000;

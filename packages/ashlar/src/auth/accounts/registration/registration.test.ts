@@ -39,7 +39,7 @@ const OPEN = Route.post("/open", async ({ accounts, request }) => {
 function reserveOnceAsked({ application }: TestAccounts): () => number {
   const { emailChanges } = application.container.make("accounts");
   let asked = 0;
-  // One of the two, depending on where the users are, asks first.
+  // One of the two checks first, depending on where the users are stored.
   for (const name of ["isReserved", "isReservedOrOwned"] as const) {
     const ask = emailChanges[name].bind(emailChanges) as (...args: unknown[]) => Promise<boolean>;
     emailChanges[name] = async (...args: unknown[]) => {

@@ -36,7 +36,7 @@ import { areOfOneRegistration, type RegistrationEpochs, registeredAt } from "./r
 export interface RegistrationAttributes {
   readonly email: unknown;
   readonly password: unknown;
-  /** Must match the password, unless it is left out. */
+  /** Must match the password if it is present. */
   readonly password_confirmation?: unknown;
   readonly [column: string]: unknown;
 }
@@ -51,7 +51,7 @@ export interface ProvedAttributes {
 
 const EMAIL = "email";
 
-/** For how long a repeated registration counts as the same one, so that its link isn't mailed again. */
+/** How long a repeated registration counts as the same one, without mailing its link again. */
 const REPEATED_WITHIN_MS = 10 * 60_000;
 
 /** A form never sets the age of an account. */
@@ -73,7 +73,7 @@ export interface RegistrationDependencies {
   readonly epochs: RegistrationEpochs;
 }
 
-/** Further work of a registration; see `Accounts.register`. */
+/** Additional work for a registration; see `Accounts.register`. */
 export type RegistrationWork = (user: RegisteredUser) => MaybePromise<void>;
 
 type Stored = { readonly user: AccountUser; readonly taken: null } | { readonly user: null; readonly taken: string };
@@ -300,7 +300,7 @@ async function provesRegistration(
 function isRecent(owner: AccountUser): boolean {
   const { created_at } = owner;
   const time = registeredAt(accessEpochOf(owner)) ?? (created_at instanceof Date ? created_at.getTime() : null);
-  // A time in the future doesn't count either, so that a wrong clock can't keep this open for long.
+  // A time in the future doesn't count either, because a wrong clock must not keep this open for long.
   return time !== null && Math.abs(now() - time) <= REPEATED_WITHIN_MS;
 }
 
@@ -320,7 +320,7 @@ function normalizeIdentifierIn(attributes: Record<string, unknown>, store: Accou
 /**
  * Reads the address, and the values for other columns that may be set.
  *
- * @returns the address in its normal form, `null` if it isn't one; and what is wrong
+ * @returns the normalized address, or `null` if it is invalid, and the problem
  */
 function readAttributes(store: AccountStore, address: unknown, rest: Readonly<Record<string, unknown>>) {
   const isSet = (name: string) => !TIMES.includes(name) && store.attributeKind(name) !== null;

@@ -3,7 +3,7 @@ import { normalizeEmail, normalizeKnownEmail, normalizePassword } from "../../..
 import { type FieldErrors, type Message, ValidationError } from "../../../support/index.ts";
 import { message } from "../../messages.ts";
 
-/** The value of an input, or what is wrong with it. */
+/** An input's value, or its problem. */
 type Checked =
   | { readonly value: string; readonly problem?: undefined }
   | { readonly value?: undefined; readonly problem: Message };

@@ -15,7 +15,7 @@ export function requireAccountStore(users: AuthenticatableClass, what: string): 
   throw new AshlarError("E_INVALID_MODEL", `${what} cannot have accounts. ${remedyFor(users)}`);
 }
 
-/** What to do about a model whose users can only log in. */
+/** The advice about a model whose users can only log in. */
 export function remedyFor(users: object): string {
   const { present, missing } = storeMethodsOf(users);
   if (present.length === 0 || isModel(users)) return "Declare it as class User extends compose(Model, Authenticates).";

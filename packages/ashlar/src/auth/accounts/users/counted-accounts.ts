@@ -29,15 +29,15 @@ const RESET_LIMITS: readonly string[] = ["password_reset", "password_reset.show"
 const ADDRESS_LIMITS: readonly string[] = ["change_password", "register"];
 
 /**
- * The limits of comparisons that are made once the user is known. A user has the same password and code at every guard,
- * even if one guard identifies users by address and another by name.
+ * The limits on comparisons that take place once the user is known. A user has the same password and code at every
+ * guard, even if one guard identifies users by address and another by name.
  */
 const KNOWN_USER_LIMITS: readonly string[] = [STEP_LIMIT, STEP_TOTAL_LIMIT];
 
 /** The dependencies of {@link CountedAccounts}. */
 export interface CountedAccountsDependencies {
   readonly guards: GuardRegistry;
-  /** Returns the account that the token of a reset link is for; `null` if the token was not created here. */
+  /** Returns the account from a reset link's token; `null` if the token was not created here. */
   readonly readResetToken: (token: string) => AccountClaim | null;
 }
 
@@ -97,7 +97,7 @@ export class CountedAccounts implements ThrottleAccounts {
     return { ...this.#byKey(claim.guard, claim.id), proof: digest(token) };
   }
 
-  /** An account that is identified by its primary key: the same one through all guards whose users are the same rows. */
+  /** An account identified by its primary key. It is the same for all guards whose users are the same rows. */
   #byKey(guard: string, id: UserId): Pick<AccountIdentity, "realm" | "account"> {
     return { realm: this.#dependencies.guards.rowsOf(guard), account: keyAccount(id) };
   }

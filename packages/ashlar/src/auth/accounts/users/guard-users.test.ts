@@ -11,7 +11,7 @@ class Sailor extends AdminUser {
   }
 }
 
-// Only the guard with this name is registered, so that all other tests see an application without.
+// Only the guard with this name is registered, so all other tests run without one.
 declare module "../../../support/register.ts" {
   interface Register {
     guards: { crew: Sailor };

@@ -100,7 +100,7 @@ export class GuardUsers {
     }
   }
 
-  /** As {@link of}, for a guard that a link names; `null` if the guard no longer exists. */
+  /** Like {@link of}, for a guard named in a link; `null` if the guard no longer exists. */
   named(guard: string): AccountStore | null {
     return this.#dependencies.guards.has(guard) ? this.of(guard) : null;
   }
@@ -136,7 +136,7 @@ export class GuardUsers {
   }
 
   /**
-   * As {@link tableOf}, for one statement that also uses a table of auth: also `null` if the table is on another
+   * Like {@link tableOf}, for a statement that also uses one of auth's tables. Also `null` if the table is on another
    * connection.
    */
   tableBesideAuth(guard: string): UserTable | null {
@@ -205,7 +205,7 @@ export class GuardUsers {
    * The hash of the password of a user who is being registered.
    *
    * @param email `null` if it is not valid
-   * @throws as {@link hashPasswordOf}
+   * @throws the errors of {@link hashPasswordOf}
    */
   hashFirstPassword(
     guard: string,

@@ -35,7 +35,7 @@ async function withUsersBeside(engine: TestEngine): Promise<LoginStoreUnderTest>
   };
 }
 
-/** The store with users of another kind: it asks whether a proof still holds. */
+/** The store with users of another kind, for which it calls a function to check a proof. */
 async function withUsersElsewhere(engine: TestEngine): Promise<LoginStoreUnderTest> {
   const { Person } = await import("../../../../test/support/people.ts");
   const web = await testWeb({

@@ -34,7 +34,7 @@ export interface LoginColumns {
   readonly authenticated_at: Date | null;
   readonly ip: string | null;
   readonly user_agent: string | null;
-  /** As {@link methodsColumn} returns it. Older tables lack it. */
+  /** The text from {@link methodsColumn}. Older tables lack the column. */
   readonly methods?: string | null;
 }
 
@@ -77,7 +77,7 @@ export class LoginTable extends CredentialTable<LoginColumns, HiddenColumns> {
     return this.deleteOldestOf(userId, keep, (is) => is.and([unexpired(is), is("access_epoch", "!=", PENDING_EPOCH)]));
   }
 
-  /** A login as the table holds it. */
+  /** A login, as stored in the table. */
   valuesOf(
     login: NewLogin,
   ): CredentialValues<LoginColumns, HiddenColumns> & Pick<Credential, "user_id" | "access_epoch"> {
@@ -192,7 +192,7 @@ export class DatabaseLogins implements LoginStore {
 
   find(guard: string, tokenHash: string): MaybePromise<FoundLogin | null> {
     const table = this.#of(guard);
-    // The guard itself looks for users of any other kind.
+    // Users of any other kind are looked up by the guard itself.
     if (!table.joinsUsers) return this.#findAlone(table, tokenHash);
     const found = table.find("token_hash", tokenHash);
     if (isThenable(found)) return found.then((one) => one && new LoginWithUser(one));
@@ -275,7 +275,7 @@ export class DatabaseLogins implements LoginStore {
  * Keeps logins in the table `logins` of the application's database, on its default connection. This is the default of
  * `logins` for a guard with the driver `web`.
  *
- * The boot fails with `E_INVALID_CONFIGURATION` if the application has no database.
+ * Startup fails with `E_INVALID_CONFIGURATION` if the application has no database.
  */
 export function databaseLogins(): (container: Container) => LoginStore {
   return (container: Container) => {

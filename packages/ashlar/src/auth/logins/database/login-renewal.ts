@@ -13,7 +13,7 @@ import type { RenewedColumns } from "./database-logins.ts";
 export class LoginRenewals {
   readonly #connection: Connection;
   readonly #table: string;
-  /** The users whose rows one statement can check. */
+  /** The users whose rows can be checked in the same statement. */
   readonly #users: UserModelClass | null;
 
   /** @param table the name of the table of logins */
