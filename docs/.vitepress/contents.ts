@@ -129,7 +129,7 @@ const CONTENTS: readonly Part[] = [
     groups: [
       {
         title: "Coming from",
-        pages: ["index", "masonite", "laravel", "adonisjs", "express-passport", "better-auth"].map(
+        pages: ["index", "masonite", "laravel", "adonisjs", "express-passport", "better-auth", "second-factors"].map(
           (name) => `coming-from/${name}`,
         ),
       },

@@ -13,6 +13,29 @@ export interface AuthenticatorKind {
   readonly endsWithAccess?: boolean;
   /** Makes the second factor, if authenticators of this kind can be one. Called once, on first use. */
   readonly factor?: (application: Application) => SecondFactor;
+  /**
+   * Stores authenticators of this kind from another system, for the command `authenticators:import`. Called once, on first
+   * use.
+   */
+  readonly import?: (application: Application) => AuthenticatorImport;
+}
+
+/**
+ * Stores an authenticator of another system for a user, in a transaction that the caller opens.
+ *
+ * @param row a line of the file, parsed; its members besides `kind` and `user` depend on the kind
+ */
+export type AuthenticatorImport = (
+  user: RegisteredUser,
+  row: Readonly<Record<string, unknown>>,
+) => MaybePromise<ImportedAuthenticator>;
+
+/** What became of a line. */
+export interface ImportedAuthenticator {
+  /** `present`: it was stored before, and nothing changed. `refused`: nothing is stored, and `note` says why. */
+  readonly status: "stored" | "present" | "refused";
+  /** What to print about it. Never a secret. */
+  readonly note?: string;
 }
 
 /** A way to pass the second step of a login: a code from an app, a recovery code, a passkey. */

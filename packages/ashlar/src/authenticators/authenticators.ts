@@ -2,7 +2,7 @@ import { Auth, asAuthenticatable, CredentialTable } from "../auth/index.ts";
 import type { Application, Feature } from "../boot/index.ts";
 import type { MessageKey } from "../messages/index.ts";
 import { ConfigurationError, type RegisteredUser, suggestion } from "../support/index.ts";
-import type { AuthenticatorKind, SecondFactor } from "./authenticator-kind.ts";
+import type { AuthenticatorImport, AuthenticatorKind, SecondFactor } from "./authenticator-kind.ts";
 import {
   AUTHENTICATORS_TABLE,
   type AuthenticatorColumns,
@@ -63,6 +63,14 @@ export class Authenticators {
       return [{ name, amr, field, isRequired, isGuessable, has, accept }];
     });
     return this.#factors;
+  }
+
+  /** What stores authenticators of other systems, by the name of the kind. */
+  get imports(): ReadonlyMap<string, AuthenticatorImport> {
+    const made = [...this.#kinds].flatMap(([name, kind]) => {
+      return kind.import === undefined ? [] : [[name, kind.import(this.#application)] as const];
+    });
+    return new Map(made);
   }
 
   /**

@@ -15,6 +15,18 @@ export const AUTHENTICATORS: Feature = declareFeature({
   name: "authenticators",
   services: { authenticators: (application) => new Authenticators(application) },
   accountSections: ({ container }) => container.make("authenticators").sections,
+  commands: [
+    {
+      name: "authenticators:import",
+      description: "Stores second factors and passkeys of another system, one JSON object per line.",
+      help: [
+        "  <file>            the lines, or - for standard input",
+        "  --guard <name>    whose users they are; default: the default guard",
+        "  --dry-run         store nothing, and print what would be stored",
+      ].join("\n"),
+      load: () => import("./commands/authenticators-import.ts"),
+    },
+  ],
   tables: {
     [AUTHENTICATORS_TABLE]: {
       columns: [

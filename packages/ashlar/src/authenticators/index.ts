@@ -1,4 +1,9 @@
-export type { AuthenticatorKind, SecondFactor } from "./authenticator-kind.ts";
+export type {
+  AuthenticatorImport,
+  AuthenticatorKind,
+  ImportedAuthenticator,
+  SecondFactor,
+} from "./authenticator-kind.ts";
 export { type Authenticator, Authenticators, type AuthenticatorTable, type NamedFactor } from "./authenticators.ts";
 export { createAuthenticatorsTable } from "./authenticators-table.ts";
 export { AUTHENTICATORS } from "./feature.ts";

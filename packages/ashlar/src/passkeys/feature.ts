@@ -8,6 +8,7 @@ import { passkeyFactor, passkeyProof } from "./passkey-proof.ts";
 import { PasskeyService } from "./passkey-service.ts";
 import { REGISTRATION_KEY } from "./requests/passkey-registration.ts";
 import { RequestPasskeys } from "./requests/request-passkeys.ts";
+import { importOfPasskeys } from "./stored/import-passkeys.ts";
 import "./events.ts";
 
 /** Passkeys. */
@@ -19,7 +20,7 @@ export const PASSKEYS: Feature = declareFeature({
   services: { passkeys: (application) => new PasskeyService(application) },
   context: { passkeys: (context, application) => new RequestPasskeys(context, application) },
   proofs: { passkey: passkeyProof },
-  authenticators: { passkey: { label: "passkeys.title", factor: passkeyFactor } },
+  authenticators: { passkey: { label: "passkeys.title", factor: passkeyFactor, import: importOfPasskeys } },
   events: {
     "passkeys.added": { audit: ({ passkeyId }) => ({ passkeyId }) },
     "passkeys.renamed": { audit: ({ passkeyId }) => ({ passkeyId }) },

@@ -1,6 +1,7 @@
 import { AUTHENTICATORS } from "../authenticators/index.ts";
 import { declareFeature, type Feature, Provider } from "../boot/index.ts";
 import { TWO_FACTOR_ERRORS } from "./errors.ts";
+import { importOfApps } from "./factors/import-apps.ts";
 import { RECOVERY_CODE } from "./factors/recovery-codes.ts";
 import { TOTP, TOTP_SECRETS } from "./factors/totp.ts";
 import { TRUSTED_DEVICE } from "./factors/trusted-devices.ts";
@@ -40,6 +41,7 @@ export class TwoFactorProvider extends Provider {
         label: "two_factor.totp",
         page: "account.two_factor",
         factor: ({ container }) => factorOf(container.make("twoFactor").totp),
+        import: ({ container }) => importOfApps(() => container.make("twoFactor")),
       },
       [RECOVERY_CODE]: {
         label: "two_factor.recovery_code",

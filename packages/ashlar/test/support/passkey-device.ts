@@ -37,6 +37,13 @@ export class PasskeyDevice {
     this.#passkeys = passkeys;
   }
 
+  /** A device with passkeys that were saved as text. */
+  static with(saved: readonly string[]): PasskeyDevice {
+    const passkeys = new PasskeysCredentialsMemoryRepository();
+    for (const text of saved) passkeys.saveCredential(deserializeCredential(text));
+    return new PasskeyDevice({}, passkeys);
+  }
+
   /** The same passkeys in other circumstances: a page of another origin, or without a fingerprint. */
   but(options: DeviceOptions): PasskeyDevice {
     return new PasskeyDevice({ ...this.#options, ...options }, this.#passkeys);

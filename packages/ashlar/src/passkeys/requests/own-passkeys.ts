@@ -7,10 +7,10 @@ import { message } from "../messages.ts";
 import type { PasskeyService } from "../passkey-service.ts";
 import {
   MAX_PASSKEYS,
-  newUserHandle,
   type Passkey,
   passkeyNameFrom,
   type StoredPasskey,
+  userHandleOf,
 } from "../stored/passkey-store.ts";
 import { newPasskey } from "./new-passkey.ts";
 import { type CreationOptions, creationOptions, namesOf } from "./passkey-options.ts";
@@ -145,7 +145,7 @@ export abstract class OwnPasskeys {
   }> {
     const user = await this.user();
     const own = await this.service.store.list(user);
-    const handles = [...new Set(own.map(({ userHandle }) => userHandle))];
+    const handles = [...new Set(own.flatMap(({ userHandle }) => userHandle ?? []))];
     const users = handles.map((userId) => {
       const ids = own.filter(({ userHandle }) => userHandle === userId).map(({ credentialId }) => credentialId);
       return { userId, allAcceptedCredentialIds: ids };
@@ -190,7 +190,7 @@ export abstract class OwnPasskeys {
     user: Authenticatable,
     own: readonly StoredPasskey[],
   ): CreationOptions {
-    const facts = { purpose, subject: this.subjectOf(user), userHandle: own[0]?.userHandle ?? newUserHandle() };
+    const facts = { purpose, subject: this.subjectOf(user), userHandle: userHandleOf(own) };
     return creationOptions(this.context, this.service, facts, own, namesOf(user));
   }
 

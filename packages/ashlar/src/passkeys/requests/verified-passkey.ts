@@ -72,16 +72,17 @@ export async function verifyPasskey(
     await notices.report("passkeys.copied", context, { guard, user: owner, passkeyId: passkey.id, name: passkey.name });
     return NOTHING;
   }
-  const isRecorded = await store.recordUse(owner, passkey, use);
+  const isRecorded = await store.recordUse(owner, passkey, use, passkey.userHandle ?? credential.assertion.userHandle);
   return isRecorded ? { user: owner, amr: amrOf(use), unknownId: null } : NOTHING;
 }
 
 /**
  * Reports whether an authenticator knows the user by the same handle. If the user wasn't known before, it has to tell the
- * handle (WebAuthn §7.2, step 6).
+ * handle (WebAuthn §7.2, step 6). A passkey of another system has a handle that is learned at its first use; the signature of a
+ * credential that is stored with its user proves who it is.
  */
 function isOfHandle(told: string | null, { userHandle }: StoredPasskey, isUserKnown: boolean): boolean {
-  return told === null ? isUserKnown : told === userHandle;
+  return told === null ? isUserKnown : userHandle === null || told === userHandle;
 }
 
 /** The counter of an authenticator that counts grows with each use (WebAuthn §6.1.1). Synced passkeys stay at 0. */

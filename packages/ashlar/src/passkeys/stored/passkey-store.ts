@@ -31,8 +31,8 @@ interface StoredData {
   readonly credentialId: string;
   /** In COSE form, in base64url. */
   readonly publicKey: string;
-  /** What the authenticator knows the user by: random, in base64url. */
-  readonly userHandle: string;
+  /** What the authenticator knows the user by: random, in base64url; `null` until it tells, if another system has set it. */
+  readonly userHandle: string | null;
   readonly transports: readonly string[];
   readonly aaguid: string;
   readonly isSynced: boolean;
@@ -85,8 +85,7 @@ export class PasskeyStore {
 
   /** What authenticators know a user by: the same for all passkeys of a user. */
   async userHandleOf(user: object): Promise<string> {
-    const [passkey] = await this.list(user);
-    return passkey?.userHandle ?? newUserHandle();
+    return userHandleOf(await this.list(user));
   }
 
   /**
@@ -115,12 +114,19 @@ export class PasskeyStore {
    * Records a use, with one statement: of two requests with the same counter, one wins, unless the authenticator doesn't
    * count.
    *
+   * @param userHandle what the authenticator has told
    * @returns whether the counter was still as read
    */
-  recordUse(user: object, passkey: StoredPasskey, { counter, isBackedUp }: CredentialUse): Promise<boolean> {
-    const { id, credentialId, publicKey, userHandle, transports, aaguid, isSynced } = passkey;
+  recordUse(
+    user: object,
+    passkey: StoredPasskey,
+    { counter, isBackedUp }: CredentialUse,
+    userHandle: string | null = passkey.userHandle,
+  ): Promise<boolean> {
+    const { id, credentialId, publicKey, transports, aaguid, isSynced } = passkey;
     const stored: StoredData = { credentialId, publicKey, userHandle, transports, aaguid, isSynced, isBackedUp };
-    const changed = isBackedUp === passkey.isBackedUp ? {} : { data: JSON.stringify(stored) };
+    const isSame = isBackedUp === passkey.isBackedUp && userHandle === passkey.userHandle;
+    const changed = isSame ? {} : { data: JSON.stringify(stored) };
     const before = { id, user_id: asAuthenticatable(user).authId(), counter: passkey.counter };
     return this.#tableOf(user).update(before, { ...changed, counter, last_used_at: currentDate() });
   }
@@ -144,6 +150,11 @@ export class PasskeyStore {
   #tableOf(user: object): AuthenticatorTable {
     return this.#authenticators().tableOf(PASSKEY, user);
   }
+}
+
+/** What authenticators know a user with these passkeys by. */
+export function userHandleOf(own: readonly StoredPasskey[]): string {
+  return own.find(({ userHandle }) => userHandle !== null)?.userHandle ?? newUserHandle();
 }
 
 /** What authenticators know a new user by. */

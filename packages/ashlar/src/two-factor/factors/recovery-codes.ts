@@ -48,15 +48,28 @@ export class RecoveryCodes implements SecondFactor<Authenticatable> {
   async renew(user: Authenticatable): Promise<readonly string[] | null> {
     const table = this.#tableOf(user);
     const codes = Array.from({ length: RECOVERY_CODES }, newCode);
-    const set = randomToken();
-    for (const code of codes) {
-      const values = { name: null, data: set, counter: 0, handle: this.#handleOf(user, code) };
-      if ((await table.insert(user, values)) === null) return null;
-    }
+    if (!(await this.store(user, codes))) return null;
     // If two requests do this at the same time, the last of them finds what both have stored: one set remains.
     const all = await table.list(user);
     for (const { id, data } of all) if (data !== all[0]?.data) await table.delete({ id });
     return codes;
+  }
+
+  /**
+   * Adds codes, such as those of another system.
+   *
+   * Security: a table that was stolen has plain digests of them. Codes of less than 16 letters and digits could be found by trying.
+   *
+   * @returns whether access to the account hasn't ended since the user was read
+   */
+  async store(user: Authenticatable, codes: readonly string[]): Promise<boolean> {
+    const table = this.#tableOf(user);
+    const set = randomToken();
+    for (const code of codes) {
+      const values = { name: null, data: set, counter: 0, handle: this.#handleOf(user, code) };
+      if ((await table.insert(user, values)) === null) return false;
+    }
+    return true;
   }
 
   async removeAll(user: Authenticatable): Promise<void> {

@@ -2,7 +2,7 @@ import type { Authenticatable } from "../../auth/index.ts";
 import type { Authenticators, SecondFactor } from "../../authenticators/index.ts";
 import { declareKeyPurpose, digest, digestEquals, type KeyPurpose, Sealer } from "../../security/index.ts";
 import { AshlarError, currentDate } from "../../support/index.ts";
-import { codeOf, normalized, periodOf } from "../codes/one-time-codes.ts";
+import { codeOf, currentPeriod, normalized, periodOf } from "../codes/one-time-codes.ts";
 
 export const TOTP = "totp";
 export const TOTP_SECRETS: KeyPurpose = declareKeyPurpose("two-factor");
@@ -89,6 +89,25 @@ export class Totp implements SecondFactor<Authenticatable> {
       if (error instanceof AshlarError && error.code === "E_UNIQUE_VIOLATION") return "taken";
       throw error;
     }
+  }
+
+  /**
+   * Stores the secret of an app that has shown its codes to another system. The code of the present period works.
+   *
+   * @param secret in base32
+   * @returns `present` if the user has this secret already, `taken` if another one
+   */
+  async import(user: Authenticatable, secret: string): Promise<"stored" | "present" | "taken"> {
+    const stored = await this.#stored(user);
+    if (stored !== null) return stored.secret === secret ? "present" : "taken";
+    const values = {
+      name: null,
+      data: this.#seal(user, secret),
+      counter: currentPeriod() - 1,
+      handle: this.#handleOf(user),
+    };
+    const id = await this.#authenticators.tableOf(TOTP, user).insert(user, values);
+    return id === null ? "taken" : "stored";
   }
 
   /** Replaces the secret of a user's app by that of another one, if a code shows that the other one has it. */
