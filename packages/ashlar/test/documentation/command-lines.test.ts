@@ -71,7 +71,7 @@ test("every `npx ashlar` command in a page exists, with its options", async () =
     const [name = "", ...others] = rest.split(/\s+/);
     if (EVERYWHERE.includes(name) || name === ANY) continue;
     const options = commands.get(name);
-    const used = others.filter((word) => word.startsWith("-")).map((word) => word.split("=")[0]!);
+    const used = others.filter((word) => /^-./.test(word)).map((word) => word.split("=")[0]!);
     if (options === undefined || used.some((one) => !options.has(one))) unknown.push(`${file}: ${text}`);
   }
   expect(unknown).toEqual([]);
