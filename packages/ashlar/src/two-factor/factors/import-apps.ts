@@ -5,7 +5,7 @@ import type { TwoFactorService } from "../two-factor.ts";
 /** 80 bits, which older systems have. */
 const SHORTEST_SECRET = 16;
 const SHORTEST_CODE = 16;
-/** What every app assumes unless it is told otherwise, and the only parameters here. */
+/** The defaults of every app, and the only parameters that are supported. */
 const PARAMETERS: Readonly<Record<string, unknown>> = { algorithm: "SHA1", digits: 6, period: 30 };
 
 /** Stores apps of another system, with the recovery codes of their users: `{ secret, recoveryCodes }`. */

@@ -58,7 +58,7 @@ beforeEach(async () => {
 const rows = async (): Promise<readonly Row[]> =>
   await application.container.make("database").kysely.selectFrom("authenticators").selectAll().orderBy("id").execute();
 
-/** Runs the command on lines: what it printed, and its error. */
+/** Runs the command on lines. Returns the printed lines, and the error. */
 async function importing(lines: string, ...flags: readonly string[]) {
   await writeFile(join(root, "lines.jsonl"), lines);
   const printed: string[] = [];
@@ -106,7 +106,7 @@ test("from Better Auth's own tables: apps give valid codes, and passkeys log in"
   expect([done.printed, done.error]).toEqual([[`Line 1: ${codes}`, "3 stored, 0 stored before, 0 refused."], null]);
   const before = await rows();
   expect(before.map(({ kind }) => kind)).toEqual(["totp", "passkey", "passkey"]);
-  // Bob has never confirmed his app.
+  // Bob has never confirmed the app.
   expect(await isIn("bob", {})).toBe(true);
   const { ada, passkeys } = await known();
   expect(await isIn("ada", {})).toBe(false);
@@ -197,7 +197,7 @@ test("lines that can't be stored are named, with the reason and without their se
   const lines = [
     "no JSON",
     { ...ada, kind: "sms" },
-    { ...ada, user: "nobody@example.com" },
+    { ...ada, user: "unknown@example.com" },
     { ...ada, secret: "not base32" },
     { ...ada, digits: 8 },
     { ...ada, recoveryCodes: "one" },
@@ -215,7 +215,7 @@ test("lines that can't be stored are named, with the reason and without their se
   expect(printed).toEqual([
     "Line 1: this isn't a JSON object.",
     'Line 2: "kind" must be one of passkey, totp.',
-    'Line 3: there is no user "nobody@example.com".',
+    'Line 3: there is no user "unknown@example.com".',
     'Line 4: "secret" must be 16 letters of base32 or more.',
     "Line 5: codes with digits 8 can't be moved.",
     'Line 6: "recoveryCodes" must be a list of texts.',
