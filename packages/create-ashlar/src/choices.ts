@@ -25,17 +25,17 @@ export interface Flags {
   readonly yes?: true;
 }
 
-/** What to create. */
+/** The choices for the new application. */
 export type Choices = Required<Omit<ProjectOptions, "bringsNode">>;
 
-/** The answers without questions. */
+/** The choices if no questions are asked. */
 const DEFAULT_FOLDER = { asked: "shop", unasked: "ashlar-application" };
 
 /**
  * Completes the flags of the command line.
  *
- * @param folder a folder that {@link requirePlace} accepts; `undefined`: ask, or take the default
- * @param signal cancels a prompt; `null`: take the defaults without asking
+ * @param folder a folder that {@link requirePlace} accepts; `undefined` to ask, or to take the default
+ * @param signal cancels a prompt; `null` to take the defaults without asking
  * @throws {@link Interrupted} if the user leaves a prompt; `E_COMMAND` if the default folder isn't empty
  */
 export function completeChoices(
@@ -54,7 +54,7 @@ async function withDefaults(folder: string | undefined, flags: Flags): Promise<C
   return { folder: place, pages, json, api, registration, verification, database, language, manager };
 }
 
-/** Asks about every choice that no flag makes, in this order. */
+/** Asks about every choice that isn't made by a flag, in this order. */
 async function withAnswers(folder: string | undefined, flags: Flags, signal: AbortSignal): Promise<Choices> {
   const place = folder ?? (await askFolder(signal));
   const pages = flags.json !== true && (flags.pages ?? (await askForPages(signal)));
@@ -68,7 +68,7 @@ async function withAnswers(folder: string | undefined, flags: Flags, signal: Abo
 }
 
 /**
- * Checks that an application can be created in a folder, as the user has named it.
+ * Checks that an application can be created in a folder that the user has named.
  *
  * @throws an error with a sentence for the user if it isn't empty, can't be written, or begins with `~`
  */
@@ -138,7 +138,7 @@ const FEATURES = [
   { value: "verification" as const, label: "Verification", hint: "users verify their email address" },
 ];
 
-/** Asks about the account features that no flag decides. */
+/** Asks about the account features that aren't decided by a flag. */
 async function askFeatures(
   flags: Flags,
   signal: AbortSignal,

@@ -32,7 +32,7 @@ interface Step {
  * Until all files are written, an interruption or a failure leaves nothing behind. After that, the complete files stay,
  * and the unfinished step is undone.
  *
- * @param folder the target; `undefined`: ask, or take the default
+ * @param folder the target; `undefined` to ask, or to take the default
  */
 export async function create(folder: string | undefined, flags: Flags, interruption: Interruption): Promise<void> {
   const { asks, signal, progress } = conversation(flags, interruption);
@@ -57,17 +57,17 @@ export async function create(folder: string | undefined, flags: Flags, interrupt
   console.log(`${asks ? "\n" : ""}${nextLines(place, steps.left, choices).join("\n")}`);
 }
 
-/** How the user is asked and informed: by prompts in a terminal, unless flags say otherwise. */
+/** How to ask and inform the user: with prompts in a terminal, unless flags specify otherwise. */
 function conversation(flags: Flags, interruption: Interruption) {
   const asks = process.stdin.isTTY === true && process.stdout.isTTY === true && flags.yes === undefined;
   const progress: Progress = asks && flags.verbose === undefined ? TERMINAL : LINES;
   return { asks, signal: asks ? interruption.signal : null, progress };
 }
 
-/** An application whose files are written, and how the remaining progress is shown. */
+/** An application with all files written, and how the remaining progress is shown. */
 interface Unready {
   readonly root: string;
-  /** Its folder, from where the generator was run. */
+  /** Its folder, relative to where the generator was run. */
   readonly place: string;
   readonly manager: PackageManager;
   readonly progress: Progress;
@@ -190,7 +190,7 @@ function listed(place: string, steps: readonly string[]): string[] {
   return [...(place === "." ? [] : [`cd ${shellWord(place)}`]), ...steps].map((step) => `  ${step}`);
 }
 
-/** How to continue, in three lines: where, what to start, what to open. */
+/** How to continue, in three lines: the folder to enter, the command to run, and the page to open. */
 function nextLines(place: string, steps: readonly string[], choices: Choices): string[] {
   const { pages, json, registration, manager } = choices;
   const path = pages ? (registration ? "register" : "login") : json ? "csrf" : "";
@@ -210,7 +210,7 @@ async function settingsOutside(root: string): Promise<string[]> {
   return Object.keys(process.env).filter((name) => /^(?:APP|DATABASE)_/i.test(name) || names.has(name.toUpperCase()));
 }
 
-/** The `ashlar` command as the new application resolves it; `null` if its packages are not installed yet. */
+/** The `ashlar` command of the new application; `null` if its packages are not installed yet. */
 function ashlarCommand(root: string): string | null {
   try {
     const manifest = createRequire(join(root, "package.json")).resolve("ashlar/package.json");

@@ -1,4 +1,4 @@
-/** The user, or the system, ended the command before it was done. */
+/** Thrown if the user or the system ends the command before it is done. */
 export class Interrupted extends Error {}
 
 /** Receives each signal and its ordinal number in this command, starting with 1. */

@@ -151,7 +151,7 @@ test("the error for a body that isn't JSON names its type and the method that re
   expect(await (await client().send("GET", "/text")).text()).toBe("stored");
 });
 
-test("a connection that fails is an error with its cause, before the response and in it", async () => {
+test("a failed connection is an error with its cause, before and during the response", async () => {
   for (const path of ["/resets", "/breaks-off"]) {
     const error = await failure(client().get(path));
     expect([path, error]).toMatchObject([path, { code: "E_NETWORK", status: 0, body: null, cause: expect.any(Error) }]);

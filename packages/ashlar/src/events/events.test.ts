@@ -134,7 +134,7 @@ describe("off", () => {
     expect(seen).toEqual(["third"]);
   });
 
-  test("removing a listener twice, or one that was never added, does nothing", async () => {
+  test("removing a listener twice, or a listener that was never added, does nothing", async () => {
     const { events } = create();
     let calls = 0;
     const listener = () => calls++;

@@ -87,7 +87,7 @@ describe("declareErrors", () => {
   });
 });
 
-test("an error with an undeclared code is an internal one that says what to do, with its cause", () => {
+test("an error with an undeclared code becomes an internal error with advice and its cause", () => {
   const cause = new Error("the first");
   const make = () => new AshlarError("E_UNDECLARED" as ErrorCode, "s3cret", { cause });
   expect(make).toThrow(

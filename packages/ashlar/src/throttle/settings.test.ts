@@ -109,7 +109,7 @@ describe("configured limits", () => {
     expect(limits.api).toEqual(["api address 300/60"]);
   });
 
-  test("each bucket has its own name, the main one that of the limit", () => {
+  test("each bucket has its own name, and the main bucket has the limit's name", () => {
     const by = ["address", "account"];
     const buckets = [
       { by: ["address"], attempts: 10, windowSeconds: 1 },

@@ -102,7 +102,7 @@ describe("hit", () => {
     expect([last.message, last.headers]).toEqual(["Too many attempts. Try again in 1 second.", { "Retry-After": "1" }]);
   });
 
-  test("a refusal that counts by network says so, and one that counts by account never does", async () => {
+  test("a refusal by a network's count says so, and a refusal by an account's count never does", async () => {
     travel(0);
     const [network, own] = [
       "Too many attempts came from your network or address, perhaps from other people there. Try again in 60 seconds.",

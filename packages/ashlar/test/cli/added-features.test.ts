@@ -60,7 +60,7 @@ describe("an application created without pages, API or both", () => {
   test.for([
     { has: { pages: false, api: true }, command: "auth" },
     { has: { pages: true, api: false }, command: "api:install" },
-  ])("is the same after adding what was missing: $has, $command", async ({ has, command }) => {
+  ])("is the same after adding the missing parts: $has, $command", async ({ has, command }) => {
     const added = await generatedApplication(has);
     await ashlar(added, command);
     const files = await filesOf(added);

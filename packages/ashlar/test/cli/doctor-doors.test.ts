@@ -32,7 +32,7 @@ test("a generated application's doors are those of its features", async () => {
   expect(doors.every(({ door }) => !door.endsWith("()"))).toBe(true);
 });
 
-test("an author's own door is listed with its guard and the steps that it asks, and one that asks fewer is an error", async () => {
+test("an author's own door is listed with its guard and steps, and a door with fewer steps is an error", async () => {
   const root = await generatedApplication({});
   await edit(root, "config/auth.ts", [
     "  web: { model: User },",

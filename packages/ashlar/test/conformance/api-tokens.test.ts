@@ -132,7 +132,7 @@ await onEachDatabase("API tokens", (engine) => {
       expect([router.to("api.auth"), router.to("api.reauth")]).toEqual(["/api/auth", "/api/reauth"]);
     });
 
-    test("both return JSON whatever the caller accepts", async () => {
+    test("both return JSON whatever the client accepts", async () => {
       const api = await testApi();
       const headers = { accept: "text/html" };
       for (const path of ["/api/auth", "/api/reauth"]) {

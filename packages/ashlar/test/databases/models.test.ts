@@ -282,7 +282,7 @@ await onEachDatabase("models", (engine) => {
       expect(await statements(() => User.findBy("password", null))).toEqual([expect.stringMatching(/is null limit/)]);
     });
 
-    test("a model can have another table, another key, and no times", async () => {
+    test("a model can have a different table and key, and no timestamps", async () => {
       await Tag.create({ slug: "node", title: "Node" });
       expect({ ...(await Tag.findOrFail("node")) }).toEqual({ slug: "node", title: "Node", colour: null });
     });

@@ -53,7 +53,7 @@ describe.each([
     ["/as-ada", {}],
     ["/by-id", {}],
     ["/attempt", {}],
-  ])("lets no one in through %s", async (path, form) => {
+  ])("doesn't let users in through %s", async (path, form) => {
     const accounts = await shopWith([step]);
     const visitor = accounts.visitor();
     await visitor.post(path, form);
@@ -188,7 +188,7 @@ describe.each<[string, LoginStep, readonly unknown[]]>([
     },
   );
 
-  test("lets no one in through a password reset or a verified address", async () => {
+  test("doesn't let users in through a password reset or a verified address", async () => {
     const asked = later(step);
     const accounts = await shopWith([asked.step]);
     const visitor = accounts.visitor();

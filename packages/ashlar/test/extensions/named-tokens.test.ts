@@ -142,7 +142,7 @@ async function post(path: string, body: object): Promise<string> {
 }
 
 describe("an application's own user class, with several named tokens", () => {
-  test("all of them are accepted, and so is the one from the token endpoint", async () => {
+  test("all of them are accepted, and so is the token endpoint's token", async () => {
     const laptop = await user.createToken(application, "laptop");
     const phone = await user.createToken(application, "phone");
     const login = await post("/api/auth", { username: EMAIL, password: PASSWORD });

@@ -101,7 +101,7 @@ describe.each(["jwt", "cookie", "header"])("a password confirmed with the guard 
   });
 });
 
-test("steps that were passed before the one with a page aren't required again, either", async () => {
+test("steps that were passed before the step with a page aren't required again either", async () => {
   const accounts = await shop([code, terms]);
   const visitor = accounts.visitor();
   visitor.cookies.set("person", String(ADA.id));

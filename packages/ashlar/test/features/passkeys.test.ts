@@ -218,7 +218,7 @@ test("a user with a password can confirm with a passkey, and is offered it", asy
 });
 
 describe("the passkey page", () => {
-  test("adds one, and refuses one that is not new or belongs to another user", async () => {
+  test("adds a passkey, and refuses a passkey that isn't new or belongs to another user", async () => {
     const { client, device } = await userWithPasskey();
     const page = await client.get("/account/passkeys");
     const again = device.make(challengeOf(page, "/account/passkeys"));

@@ -63,7 +63,7 @@ describe("adding a passkey", () => {
     expect(more.excludeCredentials).toHaveLength(1);
   });
 
-  test("proposes the name of its model, and otherwise says what it is", async () => {
+  test("proposes the name of its model, or else a description", async () => {
     await shop.addAda();
     const client = await shop.loggedIn();
     (await addPasskey(client, new PasskeyDevice(), "")).assertStatus(201);

@@ -489,7 +489,7 @@ describe("a trusted device", () => {
   });
 });
 
-test("an export lists what is stored, without secrets, and all of it is deleted with the account", async () => {
+test("an export lists all stored data, without secrets, and all of it is deleted with the account", async () => {
   const { ada } = await shop.userWithApp();
   const { userData, users } = shop.application.container.make("accounts");
   const guards = users.guardsKeeping(shop.User);

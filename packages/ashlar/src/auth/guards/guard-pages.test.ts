@@ -160,7 +160,7 @@ describe("the addresses of the pages", () => {
     );
   });
 
-  test("a page is shared by the guards for which it is one route, whether or not the route exists", () => {
+  test("guards share a page if it is the same route for them, whether or not the route exists", () => {
     const GUARDS = {
       default: "web",
       web: { model: AdminUser },

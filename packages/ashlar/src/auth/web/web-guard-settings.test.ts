@@ -105,7 +105,7 @@ describe("startup failures", () => {
     );
   });
 
-  test("a remembered login that ends sooner than one that is not", () => {
+  test("a remembered login that ends sooner than an ordinary one", () => {
     expect(() => readWebGuardSettings("web", { rememberMinutes: 720 }, HTTP)).toThrow(
       "rememberMinutes (720) is not more than absoluteMinutes (720).",
     );

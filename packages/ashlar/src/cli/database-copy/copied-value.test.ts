@@ -79,7 +79,7 @@ test.each([
   expect(() => copied(value, type)).toThrow(new UnfitValueError(`has a value that is not ${what}`));
 });
 
-test("JSON that the driver has parsed is text again, whatever the column holds", () => {
+test("JSON that the driver has parsed becomes text again, whatever the column contains", () => {
   const value = { a: [1, "ä"] };
   for (const type of ["json", "text", "other"]) {
     expect(copied(value, type, { isParsed: true })).toBe('{"a":[1,"ä"]}');

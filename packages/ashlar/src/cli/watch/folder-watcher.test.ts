@@ -80,7 +80,7 @@ describe("a folder watcher", () => {
     expect(await reported(() => writeFileSync(join(root, "app/node_modules/x/index.js"), "2"))).toEqual([]);
   });
 
-  test("keeps watching a folder that was replaced, and one that was moved", async () => {
+  test("keeps watching a folder after it was replaced or moved", async () => {
     const { root, reported } = watching({ "app/a.ts": "1", "views/x.edge": "1" });
     const replace = (): void => {
       rmSync(join(root, "app"), { recursive: true });

@@ -390,7 +390,7 @@ describe("connections", () => {
 });
 
 describe("a worker", () => {
-  test("that takes no connection while some wait for it is killed, and one that does take some is not", async () => {
+  test("that takes no connections while some are waiting is killed, unlike a worker that takes some", async () => {
     await serving(2);
     for (let count = 0; count < 4; count++) await connection();
     const [hanging, slow] = processes;
@@ -421,7 +421,7 @@ describe("a worker", () => {
     expect(processes[1]!.count).toBe(0);
   });
 
-  test("that does not respond is killed, although nothing waits for it, and one that responds is not", async () => {
+  test("that doesn't respond is killed, even if no connections are waiting, unlike a worker that responds", async () => {
     await serving(2);
     const [frozen, running] = processes;
     // It has already been pinged for the last time.
@@ -724,7 +724,7 @@ describe("a roll", () => {
     expect([processes.length, processes[1]!.killed]).toEqual([2, []]);
   });
 
-  test("hands what waits for a worker to its successor, and counts the time to end from when the worker knows", async () => {
+  test("hands a worker's waiting connections to its successor, and starts the time limit when the worker is told to end", async () => {
     await serving(1);
     const [old] = processes;
     for (let count = 0; count < 3; count++) await connection();
@@ -1187,7 +1187,7 @@ describe("the end", () => {
     expect([exits, lines.filter((line) => "connections" in line)]).toEqual([[0], []]);
   });
 
-  test("closes what waits for a worker after half of the time, says so, and lets the worker end, as a failure", async () => {
+  test("closes a worker's waiting connections after half of the time, logs it, and lets the worker end, as a failure", async () => {
     await serving(1);
     await signal("SIGTERM");
     const clients = [await connection(), await connection(), await connection()];
@@ -1263,7 +1263,7 @@ describe("the end", () => {
     expect(exits).toEqual([0]);
   });
 
-  test("closes connections that wait for a worker, says so, and then counts as a failure", async () => {
+  test("closes connections that are waiting for a worker, logs it, and then counts as a failure", async () => {
     await serving(1);
     processes[0]!.dies(1);
     await pass(0);
@@ -1280,7 +1280,7 @@ describe("the end", () => {
     expect(exits).toEqual([1]);
   });
 
-  test("closes connections for which no worker is left, at once, says so, and then counts as a failure", async () => {
+  test("immediately closes connections for which no worker is left, logs it, and then counts as a failure", async () => {
     await serving(1);
     await signal("SIGTERM");
     processes[0]!.dies(0);

@@ -24,7 +24,7 @@ test("one at a time, in order of arrival", async () => {
   expect(mutex.free).toBe(true);
 });
 
-test("no task gets in between one that finishes and one that waits", async () => {
+test("no task can run between a finished task and a waiting one", async () => {
   const mutex = new Mutex(1000);
   const events: string[] = [];
   await mutex.acquire();

@@ -41,7 +41,7 @@ test("a replica is queried for the newest position that it should have reached, 
   expect(asked).toEqual([1000, 3000, 5000, 15_000]);
 });
 
-test("a replica that has not reached it is late, and one that can't tell is neither late nor current", async () => {
+test("a replica that hasn't reached it is late, and a replica that can't report it is neither late nor current", async () => {
   const { told, check } = lagOf(async (executor) => (executor === TWO ? null : time > 20_000));
   await check(1000);
   await check(11_000);

@@ -40,7 +40,7 @@ await onMariadb("what MariaDB says about its tables", () => {
   });
   afterAll(() => Promise.all([own.drop(), other.drop()]));
 
-  test("each column type is one that can be copied", async () => {
+  test("every column type can be copied", async () => {
     const columns = (await run(MARIADB_COPYING.columns)).filter(({ table }) => table === "every_type");
     const expected = Object.entries(TYPES).flatMap(([type, names]) => names.map((name) => [name, type]));
     expect(columns.map(({ type }, n) => [Object.values(TYPES).flat()[n], type])).toEqual(expected);

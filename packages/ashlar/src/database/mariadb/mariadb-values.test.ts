@@ -16,7 +16,7 @@ test.each([
   expect(boundValue(value)).toEqual(expected);
 });
 
-test("bytes are sent as a Buffer, and one that is given is not copied", () => {
+test("bytes are sent as a Buffer, and a given Buffer isn't copied", () => {
   const buffer = Buffer.from("abc");
   expect(boundValue(buffer)).toBe(buffer);
   const sent = boundValue(Uint8Array.of(1, 2));

@@ -74,7 +74,7 @@ describe("up", () => {
   });
 
   test.each(["true", "false"])(
-    "with transaction = %s, one that fails is an error with its cause",
+    "with transaction = %s, a failing migration is an error with its cause",
     async (transaction) => {
       await write(A);
       await folder.write(

@@ -88,7 +88,7 @@ test("the data computed for a class is kept separately for each application that
   expect(seen.size).toBe(2);
 });
 
-test("an application without a database does not interfere with one that has a database", async () => {
+test("an application without a database doesn't interfere with an application that has one", async () => {
   await site("Bare", { hasDatabase: false });
   await site("One");
   expect(await textOf(Note)).toBe("One");

@@ -7,7 +7,7 @@ const read = (sql: string) =>
     Object.fromEntries(Object.entries(change).filter(([, value]) => value !== null && value !== "")),
   );
 
-describe("what a statement changes", () => {
+describe("the changes that a statement makes", () => {
   test.each([
     ['create table "orders" ("id" bigint)', { kind: "createTable", table: "orders" }],
     ["create unlogged table if not exists shop.orders (id int)", { kind: "createTable", table: "orders" }],

@@ -139,7 +139,7 @@ describe("a handler's result, with a response started", () => {
     });
   });
 
-  test("a Response keeps its status and headers, gets those it lacks, and each cookie of both stays separate", async () => {
+  test("a Response keeps its status and headers, gets the headers that it lacks, and all cookies stay separate", async () => {
     const given = new Response("x", {
       status: 202,
       headers: [

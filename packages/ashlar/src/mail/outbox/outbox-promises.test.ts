@@ -142,7 +142,7 @@ test("promised work that fails for too long is abandoned, with its error code", 
   expect(await store.failed(10)).toMatchObject([{ kind: "greeting", mailable: null, message: null }]);
 });
 
-test("promised work that this application doesn't know, or can't open, waits for one that can", async () => {
+test("promised work that this application doesn't know, or can't open, waits for another application", async () => {
   const own = await opened(sqlite);
   const dead = await shop(own);
   await dead.mail.promise("greeting", "a greeting", {}, () => Promise.reject(new Error("It was killed.")));

@@ -569,7 +569,7 @@ describe("close()", () => {
     await closed;
   });
 
-  test("doesn't fail if rows can't be released, but says so", async () => {
+  test("doesn't fail if rows can't be released, but logs it", async () => {
     const { table, attempts, worker, logged } = setUp();
     worker.add("1", attempts.of("1"), performance.now(), "ordinary");
     table.failure = new Error("The database is down.");

@@ -166,7 +166,7 @@ await onEachDatabase("the outbox", (engine) => {
     expect(other.transport.subjects).toEqual(["right"]);
   });
 
-  test("a process whose claim was taken over is told to stop, and does not touch the row", async () => {
+  test("a process that has lost its claim is told to stop, and doesn't touch the row", async () => {
     const own = await opened(engine);
     const logged: Record<string, unknown>[] = [];
     const slow = await shop(own, { outbox: { claimSeconds: 0.5 }, logged });
@@ -597,7 +597,7 @@ test("a server sends what others have left behind, and says how many were abando
   ]);
 });
 
-test("a shutdown sends a mail that no one has waited for, and then says nothing", async () => {
+test("a shutdown sends a mail that no code has waited for, and then logs nothing", async () => {
   const logged: Record<string, unknown>[] = [];
   const { application, queue, rows, transport, mail } = await shop(await opened(sqlite), { logged });
   void queue("not awaited");

@@ -47,7 +47,7 @@ test.each([
   }
 });
 
-test("a manifest without the package stays, and one that is not an object can't be changed", async () => {
+test("a manifest without the package is unchanged, and a manifest that isn't an object can't be changed", async () => {
   for (const manifest of [
     {},
     { dependencies: [] },

@@ -205,7 +205,7 @@ describe("matching key pairs and algorithms", () => {
     expect(accepted).toEqual([3, 5, 65_537]);
   });
 
-  test("an RSA key with the ROCA fingerprint is refused, and one that lacks it modulo a single prime is not", () => {
+  test("an RSA key with the ROCA fingerprint is refused, unless it lacks the fingerprint modulo a single prime", () => {
     const primes = [11n, 13n, 17n, 19n, 37n, 53n, 61n, 71n, 73n, 79n, 97n, 103n, 107n, 109n, 127n, 151n, 157n];
     const product = primes.reduce((a, b) => a * b);
     const create = (modulus: bigint) => {

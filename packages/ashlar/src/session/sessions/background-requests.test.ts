@@ -91,7 +91,7 @@ describe.each(["cookie", "database"])("S162 with the store %s", (store) => {
     expect(await page(browser)).toEqual({ ...ALL, status: null });
   });
 
-  test("a late response doesn't restore what the session held when its request began", async () => {
+  test("a late response doesn't restore the session's contents from the start of its request", async () => {
     let time = Date.now();
     setClock(() => time);
     const browser = new Browser(await create());

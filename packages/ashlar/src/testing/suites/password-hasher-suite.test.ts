@@ -132,7 +132,7 @@ test.each<[what: string, title: string, hasher: PasswordHasher]>([
   expect(await failed(hasher)).toContain(title);
 });
 
-test("one that mixes up concurrent calls fails", async () => {
+test("a hasher that mixes up concurrent calls fails", async () => {
   let last = "";
   const confused = but({
     hash: async (plain) => {

@@ -20,7 +20,7 @@ const PAGE = "docs/guides/api-tokens.md";
 const EMAIL = "ada@example.com";
 const PASSWORD = "a password of hers";
 
-test("the guide says what a token without a name is called", async () => {
+test("the guide gives the name of an unnamed token", async () => {
   const guide = (await readFile(join(REPOSITORY, PAGE), "utf8")).replaceAll(/\s+/g, " ");
   const firefox = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0";
   expect(guide).toContain(`such as "${deviceName(firefox)}", and "${deviceName("curl/8.14.1")}"`);

@@ -37,7 +37,7 @@ test.each(["Ashlar", "Laravel", "AdonisJS", "Better Auth", "Masonite"])(
   },
 );
 
-test.each(["README.md", "packages/ashlar/README.md"])("%s names what is built in", async (file) => {
+test.each(["README.md", "packages/ashlar/README.md"])("%s lists the built-in features", async (file) => {
   const text = (await readFile(join(REPOSITORY, file), "utf8")).replaceAll(/\s+/g, " ");
   for (const name of [
     ...["`many()`", "personal tokens", "abilities", "`ashlar/client`", "Hono", "SvelteKit", "Bun", "Deno"],

@@ -135,7 +135,7 @@ test("rows survive the migration that recreates their table", async () => {
   expect(await order.items().count()).toBe(1);
 });
 
-test("rows older than a column have no value in it", async () => {
+test("rows that are older than a column have no value in it", async () => {
   const migrations = new Migrations(database, join(root, "database/migrations"));
   await migrations.rollback({ steps: await stepsTo(migrations, PAGE_MIGRATIONS[3]!) });
   const order = await Order.create({ number: 6, note: "" } as object);

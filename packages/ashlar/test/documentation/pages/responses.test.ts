@@ -76,7 +76,7 @@ async function visitor(by: "user" | "guest" | "token"): Promise<TestClient> {
   return createTestClient(application).withToken((json as { data: string }).data);
 }
 
-test("each row of the table is one that is known here", async () => {
+test("this test covers each row of the table", async () => {
   const { rows } = await table();
   expect(rows.map((row) => row[HAPPENED])).toEqual(Object.keys(CASES));
 });

@@ -58,7 +58,7 @@ test("a route that changes something with a session on a separate stack needs CS
   expect(await ROUTES.run(closed)).toEqual([]);
 });
 
-test("routes on no stack that change something are named, whatever their method", async () => {
+test("routes that change something and are on no stack are listed, whatever their method", async () => {
   const routes = [
     Route.get("/read", done),
     Route.post("/post", done),
