@@ -10,9 +10,9 @@ const MAX_RANGE_LENGTH = 35;
 const ENTRY = /^\s*(\*|[a-z]{1,8}(?:-[a-z0-9]{1,8})*)\s*(?:;\s*q\s*=\s*(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*)?$/i;
 
 /**
- * Chooses the language of a response from the client's preferences (RFC 9110 §12.5.4): the first of its ranges that
- * matches an offered language, highest weight first. Ranges match by Lookup (RFC 4647 §3.4), so `de-CH` accepts `de`. A
- * range that is shorter than an offered tag matches too: `de` accepts `de-AT`.
+ * Chooses the language of a response from the client's preferences (RFC 9110 §12.5.4): the first range in
+ * `Accept-Language` that matches an offered language, highest weight first. Ranges match by Lookup (RFC 4647 §3.4), so
+ * `de-CH` accepts `de`. A range that is shorter than an offered tag matches too: `de` accepts `de-AT`.
  *
  * @param header `Accept-Language`, or one language tag. Entries that are unreadable or have a range of more than 35
  *   characters are skipped, and those after the 32nd are ignored

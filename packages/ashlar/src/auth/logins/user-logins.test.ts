@@ -23,7 +23,7 @@ const loginsOf = async (browser: Browser) => (await browser.get("/logins")).body
 const whoIs = (browsers: readonly Browser[]) =>
   Promise.all(browsers.map(async (browser) => ((await browser.get("/me")).body as { user: unknown }).user));
 
-/** What Ada's logins, links in mails and API tokens are bound to. */
+/** The epoch of Ada's logins, links in mails and API tokens. */
 const epochOf = async (web: TestWeb) => (await web.User.findOrFail(ADA.id)).accessEpoch();
 
 afterEach(() => setClock(null));

@@ -32,7 +32,7 @@ export function cookieSessions(): "cookie" {
  *
  * A cookie sealed with a previous key can still be opened. It is sealed with the current key when the session is next
  * saved, which is when it changes, or when it is used again after the session manager's `refreshAfterMs` of at most 5
- * minutes. A browser that doesn't come back in time keeps the old cookie.
+ * minutes. A browser that isn't used in time keeps the old cookie.
  *
  * Security: sessions can't be revoked. A copied cookie keeps its contents until it expires, and after two concurrent
  * requests, the browser keeps the cookie of the response that arrives last.
