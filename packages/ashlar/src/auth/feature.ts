@@ -89,6 +89,10 @@ export const AUTHENTICATION: Feature = declareFeature({
       }),
     },
     "auth.unblocked": { audit: ({ by, reason }) => ({ by, reason }) },
+    "auth.account_closed": {
+      audit: ({ by, reason, closesAt }) => ({ by, reason, closesAt: closesAt!.toISOString() }),
+    },
+    "auth.account_reopened": { audit: ({ by, reason }) => ({ by, reason }) },
   },
   doors: {
     loginAs: {
@@ -111,6 +115,7 @@ export const AUTHENTICATION: Feature = declareFeature({
       name: "Users",
       findings: {
         "users.blocked": "A table of users lacks the column without which accounts can't be blocked.",
+        "users.closing": "A table of users lacks the column without which accounts can't be closed.",
         "users.spelling": "Users are stored in a different form than lookups use.",
         "users.twins": "Several users have one address or name, in several spellings.",
         "users.address": "Users have an address that mail software can read as another one.",

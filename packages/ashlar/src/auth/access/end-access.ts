@@ -31,6 +31,10 @@ export const ACCESS_END_REASONS = [
   "registered_again",
   "blocked",
   "unblocked",
+  /** The account was closed. Until it is deleted or anonymized, a login reopens it. */
+  "closed",
+  /** A closed account was anonymized. */
+  "anonymized",
   "deleted",
 ] as const;
 

@@ -1,6 +1,8 @@
 import type { HttpContext } from "../../http/index.ts";
 import { userKey } from "../../kernel/index.ts";
 import type { MaybePromise, Message, RegisteredUser } from "../../support/index.ts";
+import { staleProof } from "../access/access-epoch.ts";
+import { LoginGuard } from "../guards/login-guard.ts";
 import type { AccountUser } from "../users/account-store.ts";
 import { asAuthenticatable } from "../users/authenticatable.ts";
 import type { BlockDetails } from "./access/account-blocks.ts";
@@ -160,6 +162,50 @@ export abstract class AccountAdministration {
   async unblock(user: RegisteredUser, details: Partial<Pick<BlockDetails, "by" | "reason">> = {}): Promise<boolean> {
     const { guard, own } = this.#ofAnyGuard(user);
     return this.#services.blocks.unblock(guard, own, this.#detailsOf(details));
+  }
+
+  /**
+   * Closes the account of a user of any guard, and ends all access to it, as {@link endAccess} does. Its owner is mailed.
+   * After `ACCOUNTS.closing.graceDays`, `ashlar prune` or the server's daily pruning deletes or anonymizes the account;
+   * until then, a login reopens it. If it is the request's own user, the rest of the request is a guest's.
+   *
+   * ```ts
+   * const closesAt = await accounts.close(request.user()!);
+   * ```
+   *
+   * Emits `auth.account_closed`. To others, the account looks like any other.
+   *
+   * Security: make users confirm who they are first: `password.confirm`. The route must check that the caller is allowed to
+   * close other users' accounts.
+   *
+   * @param details as {@link block}
+   * @returns when the account is removed; `null` if it doesn't exist
+   * @throws `E_INVALID_MODEL` if the table lacks `closes_at` or `access_epoch`, or no guard has such users; `E_STALE_PROOF`
+   * if it is the request's own user, and access to the account has ended since the user was read
+   */
+  async close(user: RegisteredUser, details: Partial<Pick<BlockDetails, "by" | "reason">> = {}): Promise<Date | null> {
+    const { guard: name, own } = this.#ofAnyGuard(user);
+    const { auth } = this.#context;
+    const active = auth.guard(auth.guardName);
+    const isOwn = (active.knownUser as object | null) === user;
+    const given = { ...this.#detailsOf(details), ...(isOwn && { language: this.#context.language }) };
+    const closesAt = await this.#services.closing.close(name, own, isOwn ? "user" : "none", given);
+    if (!isOwn) return closesAt;
+    if (closesAt === null) throw staleProof();
+    if (active instanceof LoginGuard) await active.leave();
+    return closesAt;
+  }
+
+  /**
+   * Reopens an account that was closed, as a login of its owner does. Everything that was valid before stays invalid. Its
+   * owner is mailed. Emits `auth.account_reopened`.
+   *
+   * @param user as stored now
+   * @returns whether it was closed, and not removed yet
+   */
+  async reopen(user: RegisteredUser, details: Partial<Pick<BlockDetails, "by" | "reason">> = {}): Promise<boolean> {
+    const { guard, own } = this.#ofAnyGuard(user);
+    return this.#services.closing.reopen(guard, own, this.#detailsOf(details));
   }
 
   /**

@@ -2,6 +2,7 @@ import { type BatchTable, deleteInBatches } from "../../database/index.ts";
 import { now } from "../../support/index.ts";
 import { pruneOrphans } from "../credentials/prune-credentials.ts";
 import type { LoginStores } from "../logins/login-stores.ts";
+import type { ClosedAccountRemoval } from "./access/closed-account-removal.ts";
 import type { EmailChangeTable } from "./addresses/email-change-table.ts";
 import type { SecurityEventsTable } from "./history/security-events-table.ts";
 import type { CompleteAccountsSettings } from "./mails/settings.ts";
@@ -21,6 +22,7 @@ export interface AccountPruningDependencies {
   readonly emailChanges: EmailChangeTable;
   readonly securityEvents: SecurityEventsTable;
   readonly retention: CompleteAccountsSettings["retention"];
+  readonly removal: ClosedAccountRemoval;
   /** Reports whether the application has a database. */
   readonly hasDatabase: () => boolean;
 }
@@ -34,16 +36,19 @@ export class AccountPruning {
   }
 
   /**
-   * Deletes data that `ACCOUNTS.retention` no longer keeps, and data of users that no longer exist, a few rows at a
+   * Removes closed accounts whose grace period is over. Deletes data that `ACCOUNTS.retention` no longer keeps, and data of users that no longer exist, a few rows at a
    * time. A user's `delete()` leaves nothing behind; a query that deletes users does, and so does a deletion in SQL.
    *
    * @param signal stops it after the current batch
    * @returns how many rows were deleted, by their kind, for kinds of which the application has tables
    */
   async prune(signal?: AbortSignal): Promise<Readonly<Record<string, number>>> {
-    const { logins: stores, resets, emailChanges, retention, hasDatabase } = this.#dependencies;
+    const { logins: stores, resets, emailChanges, removal, retention, hasDatabase } = this.#dependencies;
     const { addressDays, loginDays, linkDays } = retention;
     const pruned: Record<string, number> = {};
+    // First, so that nothing of them is left for the rest.
+    const closed = hasDatabase() ? await removal.prune(signal) : null;
+    if (closed !== null) pruned["closed accounts"] = closed;
     for (const store of stores.all) {
       const { logins, addresses } = await store.prune({
         endedBefore: daysAgo(loginDays),

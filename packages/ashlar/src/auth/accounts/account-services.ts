@@ -3,10 +3,13 @@ import type { Database } from "../../database/index.ts";
 import type { HttpContext } from "../../http/index.ts";
 import type { RegisteredUser } from "../../support/index.ts";
 import { hasPassword } from "../passwords/verify-credentials.ts";
-import { isVerifiable } from "../users/authenticatable.ts";
+import type { AccountUser } from "../users/account-store.ts";
+import { closesAtOf, isVerifiable } from "../users/authenticatable.ts";
 import type { UserDataRegistry } from "../users/user-data.ts";
 import { AccountAccess } from "./access/account-access.ts";
 import { AccountBlocks } from "./access/account-blocks.ts";
+import { AccountClosing } from "./access/account-closing.ts";
+import { ClosedAccountRemoval } from "./access/closed-account-removal.ts";
 import { PasswordVoiding } from "./access/password-voiding.ts";
 import { UserDeletion } from "./access/user-deletion.ts";
 import { type AccountData, accountData } from "./account-data.ts";
@@ -68,6 +71,8 @@ export class AccountServices {
   readonly tokens: ResetTokens;
   readonly access: AccountAccess;
   readonly blocks: AccountBlocks;
+  readonly closing: AccountClosing;
+  readonly removal: ClosedAccountRemoval;
   readonly registration: Registration;
   readonly enumerationPrevention: EnumerationPrevention;
   readonly emailVerification: EmailVerification;
@@ -138,7 +143,7 @@ export class AccountServices {
     this.history = new AccountHistory({ application, users, table: securityEvents });
     this.userData = container.make("userData");
     this.deletion = new UserDeletion({ users, userData: this.userData, database, events });
-    const { deletion } = this;
+    const { deletion, userData } = this;
     const unfinished = new UnfinishedRegistrations({ ...common, deletion, preventEnumeration, expiresInMinutes });
     const owners = new AddressOwners({ ...common, limits: mailLimits, unfinished });
     const prevention = new EnumerationPrevention({ ...common, isOn: preventEnumeration });
@@ -155,6 +160,20 @@ export class AccountServices {
     this.tokens = tokens;
     this.access = access;
     this.blocks = new AccountBlocks({ users, access, events });
+    const guards = container.make("auth");
+    const { closing } = accounts;
+    this.removal = new ClosedAccountRemoval({
+      users,
+      access,
+      deletion,
+      userData,
+      closing,
+      guards: () => guards.names,
+      logger: application.logger,
+    });
+    const { removal } = this;
+    this.closing = new AccountClosing({ users, access, mails, pages, removal, closing, events });
+    guards.closedAccounts = this.closing;
     this.passwordVoiding = new PasswordVoiding({ access, events });
     this.enumerationPrevention = prevention;
     this.emailChange = new EmailChange({ ...common, settings: accounts, owners });
@@ -185,7 +204,7 @@ export class AccountServices {
     });
     this.passwordChange = new PasswordChange(common);
     const hasDatabase = () => container.has("database");
-    this.pruning = new AccountPruning({ ...common, logins, securityEvents, retention, hasDatabase });
+    this.pruning = new AccountPruning({ ...common, logins, securityEvents, retention, removal, hasDatabase });
   }
 
   /** The data for the page `account.security`; see `Accounts.overview`. */
@@ -204,6 +223,17 @@ export class AccountServices {
     const { logins } = await auth.logins().page({ size: MAX_DEVICES });
     const email = (user.email ?? "").trim() === "" ? null : user.email;
     const isVerified = email !== null && isVerifiable(user) ? user.hasVerifiedEmail() : null;
-    return { email, isVerified, hasPassword: hasPassword(user), devices: logins.length, sections };
+    const closing = this.#closingOf(context, user);
+    return { email, isVerified, hasPassword: hasPassword(user), closing, devices: logins.length, sections };
+  }
+
+  #closingOf({ auth }: HttpContext, user: AccountUser): AccountOverview["closing"] {
+    // Without pages, there is no form, and clients send the request at once.
+    const page = ["account.close", "account.close.store"].find((name) => auth.hasRoute(name));
+    if (page === undefined) return null;
+    const { graceDays, removal } = this.settings.closing;
+    const closesAt = closesAtOf(user);
+    const [isClosed, date] = [closesAt !== null, closesAt ?? this.closing.date()];
+    return { url: auth.route(page), isClosed, date, graceDays, removal };
   }
 }

@@ -39,6 +39,14 @@ export interface AccountBlockEvent extends AccountEvent {
   readonly reason: string | null;
 }
 
+/** An account was closed, or reopened by a login or an operator. */
+export interface AccountClosingEvent extends AccountBlockEvent {
+  /** The client's address; `null` outside of a request. */
+  readonly address: string | null;
+  /** When the account is deleted or anonymized; `null` if it was reopened. */
+  readonly closesAt: Date | null;
+}
+
 declare module "../../events/event-map.ts" {
   interface FrameworkEvents {
     "auth.registered": AccountEvent;
@@ -58,5 +66,9 @@ declare module "../../events/event-map.ts" {
     /** An account was blocked, and all access to it has ended. */
     "auth.blocked": AccountBlockEvent;
     "auth.unblocked": AccountBlockEvent;
+    /** An account was closed, and all access to it has ended. Not emitted if it is deleted or anonymized at once. */
+    "auth.account_closed": AccountClosingEvent;
+    /** A closed account was reopened. */
+    "auth.account_reopened": AccountClosingEvent;
   }
 }

@@ -3,11 +3,11 @@ import { columnsOf, type Database } from "../../database/index.ts";
 import { findSpellings } from "../spellings/find-spellings.ts";
 import { ModelSpellings, type SpelledUserModel } from "../spellings/model-spellings.ts";
 import type { StoredText } from "../spellings/spelled-users.ts";
-import { blockedColumnOf } from "../users/authenticatable.ts";
+import { blockedColumnOf, closingColumnOf } from "../users/authenticatable.ts";
 import { guardModels } from "./guard-models.ts";
 
-/** The names that the migration of `ashlar auth --migrations` uses. */
-const USUAL = { table: "users", column: "blocked_at" };
+/** The table that the migrations of `ashlar auth --migrations` change. */
+const USUAL_TABLE = "users";
 /** How long the check reads users, in milliseconds: the command reads all of them. */
 const LOOK_MS = 2000;
 /** How many users a finding names. */
@@ -18,34 +18,68 @@ const NORMALIZE = "npx ashlar users:normalize";
 export async function run(context: CheckContext): Promise<void> {
   await context.database(async (database) => {
     for (const [table, model] of guardModels(context.settings("auth", "GUARDS") ?? {})) {
-      await checkBlockedColumn(context, database, table, model);
+      await checkColumns(context, database, table, model);
       await checkSpellings(context, database, table, model);
     }
   });
 }
 
-/** Without the column, `users:block` fails on the night it is needed. */
-async function checkBlockedColumn(
+/** A column of users without which something can't be done on the day it is needed. */
+interface NeededColumn {
+  readonly finding: string;
+  /** The column; `null` if the class says that its users don't have it. */
+  readonly of: (model: object) => string | null;
+  /** The name that the migration of `ashlar auth --migrations` uses. */
+  readonly usual: string;
+  readonly setting: string;
+  /** What can't be done. */
+  readonly what: string;
+}
+
+const NEEDED: readonly NeededColumn[] = [
+  {
+    finding: "users.blocked",
+    of: blockedColumnOf,
+    usual: "blocked_at",
+    setting: "blockedColumn",
+    what: "blocked",
+  },
+  {
+    finding: "users.closing",
+    of: closingColumnOf,
+    usual: "closes_at",
+    setting: "closingColumn",
+    what: "closed",
+  },
+];
+
+async function checkColumns(
   { migrating, warning }: CheckContext,
   database: Database,
   table: string,
   model: object,
 ): Promise<void> {
-  const column = blockedColumnOf(model);
   const { connection } = model as { readonly connection?: string | null };
   const columns = await columnsOf(database.connection(connection ?? undefined), table);
   // Other checks report a missing table.
-  if (column === null || columns.size === 0 || columns.has(column)) return;
-  const problem = `The table ${table} has no column ${column}, so its accounts can't be blocked.`;
-  if (table === USUAL.table && column === USUAL.column) return warning("users.blocked", { problem, run: migrating });
-  const lines = [
-    'import { timestamp } from "ashlar/database";',
-    `await database.schema.alterTable("${table}").addColumn("${column}", timestamp(database)).execute();`,
-  ];
-  const note =
-    `They are for a new migration and its up(): npx ashlar make:migration add_${column}_to_${table}, then npx ashlar migrate. ` +
-    "If they are never blocked, add static override blockedColumn = null to the class.";
-  warning("users.blocked", { problem, in: "database/migrations", lines, note });
+  if (columns.size === 0) return;
+  for (const { finding, of, usual, setting, what } of NEEDED) {
+    const column = of(model);
+    if (column === null || columns.has(column)) continue;
+    const problem = `The table ${table} has no column ${column}, so its accounts can't be ${what}.`;
+    if (table === USUAL_TABLE && column === usual) {
+      warning(finding, { problem, run: migrating });
+      continue;
+    }
+    const lines = [
+      'import { timestamp } from "ashlar/database";',
+      `await database.schema.alterTable("${table}").addColumn("${column}", timestamp(database)).execute();`,
+    ];
+    const note =
+      `They are for a new migration and its up(): npx ashlar make:migration add_${column}_to_${table}, then npx ashlar migrate. ` +
+      `If they are never ${what}, add static override ${setting} = null to the class.`;
+    warning(finding, { problem, in: "database/migrations", lines, note });
+  }
 }
 
 /** Checks that users can be found by their identifiers, and that each mailbox has only one account. */

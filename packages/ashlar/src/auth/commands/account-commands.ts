@@ -51,6 +51,18 @@ export const ACCOUNT_COMMANDS: readonly FeatureCommand[] = [
     load: async () => ({ run: (await import("./set-blocked.ts")).unblock }),
   },
   {
+    name: "users:close",
+    description: "Closes an account, as its owner would: a login reopens it until it is removed.",
+    help: helpOf(USER, REASON, YES),
+    load: () => import("./users-close.ts"),
+  },
+  {
+    name: "users:reopen",
+    description: "Reopens an account that was closed and is not removed yet.",
+    help: helpOf(USER, REASON),
+    load: () => import("./users-reopen.ts"),
+  },
+  {
     name: "users:verify",
     description: "Marks the address of an account as verified.",
     help: helpOf(USER, REASON),

@@ -1,6 +1,6 @@
 import type { Application } from "../../boot/index.ts";
 import { hasPassword } from "../passwords/verify-credentials.ts";
-import { blockedAtOf, isBlocked, isClosed, isVerifiable } from "../users/authenticatable.ts";
+import { blockedAtOf, closesAtOf, isBlocked, isClosed, isVerifiable } from "../users/authenticatable.ts";
 import type { DataSubject } from "../users/user-data.ts";
 import { shown } from "./desk-arguments.ts";
 import { type FoundAccount, labelOf } from "./find-accounts.ts";
@@ -17,6 +17,8 @@ export interface AccountSummary {
   readonly isBlocked: boolean;
   readonly blockedAt: Date | null;
   readonly isClosed: boolean;
+  /** When the account is removed, because it was closed; `null` if it wasn't, or no login can reopen it. */
+  readonly closesAt: Date | null;
   readonly createdAt: Date | null;
 }
 
@@ -32,19 +34,21 @@ export function summaryOf({ guard, user }: FoundAccount): AccountSummary {
     isBlocked: isBlocked(user),
     blockedAt: blockedAtOf(user),
     isClosed: isClosed(user),
+    closesAt: closesAtOf(user),
     createdAt: row.created_at instanceof Date ? row.created_at : null,
   };
 }
 
 /** One line about an account. */
 export function summaryLine({ guard, user }: FoundAccount): string {
-  const { id, name, isBlocked: blocked, isClosed: closed, isVerified } = summaryOf({ guard, user });
+  const { id, name, isBlocked: blocked, isClosed: closed, isVerified, closesAt } = summaryOf({ guard, user });
   const label = labelOf(user);
   const states = [
     ...(name !== null && shown(name) !== label ? [shown(name)] : []),
     ...(isVerified === false ? ["not verified"] : []),
     ...(blocked ? ["blocked"] : []),
     ...(closed ? ["closed"] : []),
+    ...(closesAt === null ? [] : [`closed, removed on ${closesAt.toISOString()}`]),
   ];
   return [`${id}  ${label}`, ...states].join(", ");
 }

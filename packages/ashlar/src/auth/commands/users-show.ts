@@ -52,7 +52,7 @@ async function everythingAbout(application: Application, account: FoundAccount, 
 }
 
 function linesOf(account: Awaited<ReturnType<typeof everythingAbout>>): string[] {
-  const { guard, id, name, email, isVerified, createdAt, blockedAt, refusals } = account;
+  const { guard, id, name, email, isVerified, createdAt, blockedAt, closesAt, refusals } = account;
   const lines = [
     `id        ${id} (${guard})`,
     ...(name === null ? [] : [`name      ${shown(name)}`]),
@@ -61,6 +61,7 @@ function linesOf(account: Awaited<ReturnType<typeof everythingAbout>>): string[]
     `proofs    ${account.methods.length === 0 ? "none" : account.methods.map(shown).join(", ")}`,
     `blocked   ${account.isBlocked ? (blockedAt === null ? "yes" : `since ${blockedAt.toISOString()}`) : "no"}`,
     ...(account.isClosed ? ["closed    yes"] : []),
+    ...(closesAt === null ? [] : [`closed    by its owner or users:close; removed on ${closesAt.toISOString()}`]),
     ...(createdAt === null ? [] : [`created   ${createdAt.toISOString()}`]),
     ...refusals.map(({ reason, seconds, remedy }) => {
       const until = seconds === null ? "" : `, for another ${seconds} seconds`;

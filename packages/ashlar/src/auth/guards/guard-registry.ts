@@ -1,7 +1,7 @@
 import type { HttpContext } from "../../http/index.ts";
 import type { Router } from "../../routing/index.ts";
 import type { PasswordHasher } from "../../security/index.ts";
-import { AshlarError, suggestion } from "../../support/index.ts";
+import { AshlarError, type MaybePromise, suggestion } from "../../support/index.ts";
 import type { AskedStep } from "../pipeline/complete-login.ts";
 import type { PendingLogins } from "../pipeline/pending-logins.ts";
 import type { ProofRegistry } from "../proofs/proof-registry.ts";
@@ -26,6 +26,24 @@ export interface GuardWithFewerSteps {
   readonly other: string;
   /** The names of the steps that only the other guard asks for. */
   readonly steps: readonly string[];
+}
+
+/** Reopens accounts that were closed. */
+export interface ClosedAccounts {
+  /**
+   * Reopens the account of a guard's user, whose login every step has let pass, in one transaction with it.
+   *
+   * @param enter makes the login take effect
+   * @returns the user as stored now
+   * @throws `E_STALE_PROOF`, with nothing changed, if access to the account has ended since the user was read, or it was
+   * deleted
+   */
+  enterReopened<User extends object>(
+    context: HttpContext,
+    guard: string,
+    user: User,
+    enter: () => MaybePromise<void>,
+  ): Promise<User>;
 }
 
 /** What the guards of an application share. */
@@ -61,6 +79,8 @@ export class GuardRegistry {
   readonly guesses: GuessedAccounts = new GuessedAccounts(this);
   /** Warns of routes that check a password or send a mail without a limit; `null` in production. */
   unlimitedRoutes: UnlimitedRoutes | null = null;
+  /** Reopens closed accounts; `null` without `AuthProvider`. */
+  closedAccounts: ClosedAccounts | null = null;
 
   /**
    * @param settings the guards

@@ -22,7 +22,7 @@ import { flowsOf } from "../proofs/login-flow.ts";
 import type { PassedStep } from "../proofs/login-methods.ts";
 import type { LoginInProgress, LoginPurpose } from "../proofs/login-step.ts";
 import { PASSWORD } from "../proofs/proof.ts";
-import type { Authenticatable, UserId } from "../users/authenticatable.ts";
+import { type Authenticatable, closesAtOf, type UserId } from "../users/authenticatable.ts";
 import { Confirmation } from "./confirmation.ts";
 import { clearGuesses, comparePassword } from "./guesses.ts";
 import { RequestGuard } from "./request-guard.ts";
@@ -226,10 +226,16 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
   /** Logs the user out. */
   async logout(): Promise<void> {
     const user = await this.user();
+    await this.leave();
+    if (user !== null) announce(this.context, "auth.logout", this.name, { user });
+  }
+
+  /** @internal Logs the user out without announcing it: access to the account has ended in this request. */
+  async leave(): Promise<void> {
+    const user = await this.user();
     await this.context.auth.registry.pendingLogins.drop(this.context, this.name);
     await this.forget(user as Authenticatable | null);
     this.assumeGuest();
-    if (user !== null) announce(this.context, "auth.logout", this.name, { user });
   }
 
   /**
@@ -310,12 +316,24 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
     // Before the login takes effect: if two requests complete it in parallel, only one of them can use it up.
     if (resumed === null) await auth.registry.pendingLogins.drop(this.context, this.name);
     else if (!(await auth.registry.pendingLogins.take(this.context, this.name, resumed))) throw staleProof();
-    await this.persist(login, options);
-    this.once(user);
-    announce(this.context, "auth.login", this.name, { user, by: login.methods.map(({ by }) => by) });
-    this.afterLogin(user, options);
+    const entered = await this.#takeEffect(login, options);
+    this.once(entered);
+    announce(this.context, "auth.login", this.name, { user: entered, by: login.methods.map(({ by }) => by) });
+    this.afterLogin(entered, options);
     auth.concluded(this.name, login);
     return login;
+  }
+
+  /** A login reopens an account that its owner has closed; that is decided together with it. */
+  async #takeEffect(login: CompleteLogin<User>, options: ProvedOptions): Promise<User> {
+    const { closedAccounts } = this.context.auth.registry;
+    const { user } = login;
+    const enter = () => this.persist(login, options);
+    if (closedAccounts !== null && closesAtOf(user) !== null) {
+      return closedAccounts.enterReopened(this.context, this.name, user, enter);
+    }
+    await enter();
+    return user;
   }
 
   /** A concurrent login may have replaced the hash that this one is based on, which does not end access. */

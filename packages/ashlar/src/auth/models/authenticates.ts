@@ -66,11 +66,14 @@ export function Authenticates<B extends ModelClass>(
     static accessEpochColumn = "access_epoch";
     static closedColumn: string | null = null;
     static blockedColumn: string | null = "blocked_at";
+    static closingColumn: string | null = "closes_at";
     static override get casts(): Casts {
-      return this.blockedColumn === null ? {} : { [this.blockedColumn]: "datetime" };
+      const times = [this.blockedColumn, this.closingColumn].filter((column) => column !== null);
+      return Object.fromEntries(times.map((column) => [column, "datetime"]));
     }
     static override get guarded(): readonly string[] {
-      const columns = [this.passwordColumn, this.accessEpochColumn, this.closedColumn, this.blockedColumn];
+      const { passwordColumn, accessEpochColumn, closedColumn, blockedColumn, closingColumn } = this;
+      const columns = [passwordColumn, accessEpochColumn, closedColumn, blockedColumn, closingColumn];
       return columns.filter((column) => column !== null);
     }
     static override get normalizes(): Normalizers {
@@ -133,6 +136,11 @@ export function Authenticates<B extends ModelClass>(
     isBlocked(): boolean {
       const column = blockedColumnOf(this.#class);
       return column !== null && ((this as unknown as Record<string, unknown>)[column] ?? null) !== null;
+    }
+
+    closesAt(): Date | null {
+      const closesAt = (this as unknown as Record<string, unknown>)[this.#class.closingColumn ?? ""];
+      return closesAt instanceof Date ? closesAt : null;
     }
 
     accessEpoch(): string {
@@ -256,8 +264,9 @@ export function Authenticates<B extends ModelClass>(
 
     override toJSON(): ReturnType<Model["toJSON"]> {
       const json = super.toJSON();
-      const { accessEpochColumn, blockedColumn } = this.#class;
-      for (const column of [this.#column, accessEpochColumn, blockedColumn]) if (column !== null) delete json[column];
+      const { accessEpochColumn, blockedColumn, closingColumn } = this.#class;
+      const hidden = [this.#column, accessEpochColumn, blockedColumn, closingColumn];
+      for (const column of hidden) if (column !== null) delete json[column];
       return json;
     }
   }

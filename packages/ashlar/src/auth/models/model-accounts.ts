@@ -80,12 +80,15 @@ export class ModelAccounts implements AccountStore<ModelUser> {
     const columns = this.#columnsOf(user, changes);
     // In a table without epochs, there is nothing to change.
     if (Object.keys(columns).length === 0) return user;
-    const { accessEpoch, email, passwordHash, verifiedAt } = conditions;
-    const also: AccessConditions = {
+    const { accessEpoch, closesAt, email, passwordHash, verifiedAt } = conditions;
+    const { closingColumn } = this.#model;
+    // A model compares dates as it does text.
+    const also = {
       ...(email === undefined ? {} : { email }),
       ...(passwordHash === undefined ? {} : { [this.#model.passwordColumn]: passwordHash }),
       ...(verifiedAt === undefined ? {} : { [VERIFIED_AT]: null }),
-    };
+      ...(closesAt === undefined || closingColumn === null ? {} : { [closingColumn]: closesAt }),
+    } as AccessConditions;
     const isProved = accessEpoch !== undefined;
     if (isProved && accessEpoch !== user.accessEpoch()) return null;
     if (isProved && changes.accessEpoch !== undefined)
@@ -100,6 +103,18 @@ export class ModelAccounts implements AccountStore<ModelUser> {
 
   async existing(attribute: "id" | "email", values: readonly unknown[]): Promise<readonly string[]> {
     return existingRows(this.#model, attribute, values);
+  }
+
+  async closedAccounts(until: Date, id: UserId | null, limit: number): Promise<readonly ModelUser[]> {
+    const { closingColumn, closedColumn, primaryKey } = this.#model;
+    if (closingColumn === null) return [];
+    const due = this.#model.where(closingColumn as never, "<=" as never, until as never);
+    const open = closedColumn === null ? due : due.whereNull(closedColumn as never);
+    const rest = id === null ? open : open.where(primaryKey as never, ">" as never, id as never);
+    return rest
+      .orderBy(primaryKey as never)
+      .limit(limit)
+      .get();
   }
 
   transaction<T>(work: () => Promise<T>): Promise<T> {
@@ -139,9 +154,9 @@ export class ModelAccounts implements AccountStore<ModelUser> {
 
   #columnsOf(
     user: ModelUser,
-    { email, passwordHash, accessEpoch, verifiedAt, blockedAt, attributes }: AccountChanges,
+    { email, passwordHash, accessEpoch, verifiedAt, blockedAt, closesAt, attributes }: AccountChanges,
   ): Record<string, unknown> {
-    const { passwordColumn, accessEpochColumn, blockedColumn } = this.#model;
+    const { passwordColumn, accessEpochColumn, blockedColumn, closingColumn } = this.#model;
     const ended = accessEpoch === undefined ? {} : user.accessChanges();
     return {
       ...attributes,
@@ -151,6 +166,7 @@ export class ModelAccounts implements AccountStore<ModelUser> {
       ...(passwordHash !== undefined && { [passwordColumn]: passwordHash }),
       ...(verifiedAt !== undefined && { [VERIFIED_AT]: verifiedAt }),
       ...(blockedAt !== undefined && blockedColumn !== null && { [blockedColumn]: blockedAt }),
+      ...(closesAt !== undefined && closingColumn !== null && { [closingColumn]: closesAt }),
     };
   }
 }

@@ -12,6 +12,8 @@ export interface AuthenticatesInstance extends AccessHolder {
   accessEpoch(): string;
   /** Reports whether the account is blocked: the table has `blockedColumn`, and it isn't empty. */
   isBlocked(): boolean;
+  /** When the account is deleted or anonymized, because it was closed; `null` if it wasn't: see `closingColumn`. */
+  closesAt(): Date | null;
   /**
    * Ends all access to the account: every login on every device, every link in a mail, the API token if it is checked
    * in the database, and everything that the class's `endCredentials()` removes; see `CredentialHolder`.
@@ -77,6 +79,12 @@ export interface AuthenticatesStatics {
    * one with `accounts.block`, or `ashlar users:block`. `fill` never sets the column, and JSON leaves it out.
    */
   blockedColumn: string | null;
+  /**
+   * The column with the time at which an account that its owner has closed is deleted or anonymized, a nullable time;
+   * default: `closes_at`. Until then, a login empties it. A table without it works, but its accounts can't be closed; `null` if
+   * a column of this name means something else. `fill` never sets it, and JSON leaves it out.
+   */
+  closingColumn: string | null;
   /** The user with this primary key whose account is not closed, or `null`. */
   findByAuthId<M extends Model & AuthenticatesInstance>(this: ModelClass<M>, id: UserId): Promise<M | null>;
   /**

@@ -106,6 +106,8 @@ export const MESSAGES: Readonly<Record<keyof typeof PAGE_MESSAGES, Sentence>> = 
   "pages.events.passwordChanged": "Passwort geändert",
   "pages.events.blocked": "Konto gesperrt",
   "pages.events.unblocked": "Konto entsperrt",
+  "pages.events.accountClosed": "Konto geschlossen",
+  "pages.events.accountReopened": "Konto wieder geöffnet",
   "pages.events.tokenIssued": "API-Token ausgestellt",
   "pages.events.tokenRevoked": "API-Token widerrufen",
   "pages.events.tokenReused": "Verbrauchtes API-Token erneut vorgelegt: {name}",
@@ -134,8 +136,24 @@ export const MESSAGES: Readonly<Record<keyof typeof PAGE_MESSAGES, Sentence>> = 
   "pages.security.on": "{moment}, {device}",
   "pages.security.onFrom": "{moment}, {device}, von {address}",
   "pages.security.at": "{moment}",
+  "pages.security.closing": "Ihr Konto",
+  "pages.security.open": "Offen",
+  "pages.security.closesOn": "Geschlossen; wird entfernt: {moment}",
   "pages.security.change": "Ändern",
   "pages.security.set": "Setzen",
+  "pages.close.title": "Konto schließen",
+  "pages.close.ends":
+    "Wenn Sie Ihr Konto schließen, werden Sie überall abgemeldet, und Apps und Tokens verlieren den Zugang.",
+  "pages.close.delete": "Ihr Konto wird mit Ihren Daten gelöscht: {moment}.",
+  "pages.close.anonymize": "Ihre persönlichen Daten werden aus dem Konto entfernt: {moment}.",
+  "pages.close.deleteNow": "Ihr Konto wird sofort mit Ihren Daten gelöscht. Das lässt sich nicht rückgängig machen.",
+  "pages.close.anonymizeNow":
+    "Ihre persönlichen Daten werden sofort aus dem Konto entfernt. Das lässt sich nicht rückgängig machen.",
+  "pages.close.undo":
+    "Wenn Sie es sich anders überlegen, melden Sie sich vorher an: Damit öffnen Sie Ihr Konto wieder.",
+  "pages.close.mail": "Wir senden diese Angaben an {email}.",
+  "pages.close.submit": "Konto schließen",
+  "pages.close.keep": "Konto behalten",
   "pages.tokens.title": "Persönliche Tokens",
   "pages.tokens.lead":
     "Skripte verwenden diese Tokens anstelle Ihres Passworts. Widerrufen Sie alle, die Sie nicht mehr brauchen.",
@@ -207,6 +225,8 @@ export const MESSAGES: Readonly<Record<keyof typeof PAGE_MESSAGES, Sentence>> = 
     "Ihr Passwort wurde geändert, und Sie wurden in allen anderen Browsern abgemeldet. {tokens}",
   "pages.status.resetRequested": "Wenn es ein Konto mit dieser Adresse gibt, haben wir einen Link dorthin gesendet.",
   "pages.status.loggedOut": "Sie wurden abgemeldet.",
+  "pages.status.closed": "Ihr Konto ist geschlossen. Um es wieder zu öffnen, melden Sie sich vorher an: {moment}.",
+  "pages.status.closedNow": "Ihr Konto ist geschlossen.",
   "pages.status.registered":
     "Wir haben Ihnen eine E-Mail gesendet. Folgen Sie dem Link darin, und melden Sie sich dann an.",
   "pages.status.reset": "Ihr Passwort wurde geändert. Melden Sie sich mit dem neuen an.",

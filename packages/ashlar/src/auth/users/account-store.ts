@@ -38,6 +38,11 @@ export interface AccountChanges extends Partial<NewAccount> {
   readonly verifiedAt?: Date;
   /** When the account was blocked, or `null` to unblock it. Only set if the users have `isBlocked()`. */
   readonly blockedAt?: Date | null;
+  /**
+   * When the account is deleted or anonymized, in whole seconds, or `null` to keep it. Only set if the users have
+   * `closesAt()`.
+   */
+  readonly closesAt?: Date | null;
 }
 
 /** Values that an account must still have for a change to be made. */
@@ -48,6 +53,8 @@ export interface AccountConditions {
   readonly accessEpoch?: string;
   /** The address is not verified. */
   readonly verifiedAt?: null;
+  /** What `closesAt()` of the user returned when the user was read. Only set if the users have that method. */
+  readonly closesAt?: Date;
 }
 
 /**
@@ -142,6 +149,14 @@ export interface AccountStore<User extends AccountUser = AccountUser> extends Au
    * @param limit at most this many
    */
   accountsAfter?(id: UserId | null, limit: number): Promise<readonly User[]>;
+  /**
+   * Returns accounts whose `closesAt()` isn't after a time, in the order of their keys: those that are to be deleted or
+   * anonymized. It is needed if users have `closesAt()`.
+   *
+   * @param id the key of the last account of the call before; `null` for the first call
+   * @param limit at most this many
+   */
+  closedAccounts?(until: Date, id: UserId | null, limit: number): Promise<readonly User[]>;
   /**
    * Runs work in a transaction of the store: commits when it returns, rolls back when it throws.
    *

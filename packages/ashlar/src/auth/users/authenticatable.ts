@@ -36,6 +36,11 @@ export interface Authenticatable {
    * valid. Leave it out if accounts of this class are never blocked.
    */
   isBlocked?(): boolean;
+  /**
+   * When the account is deleted or anonymized, as read with the user; `null` if its owner hasn't closed it. Leave it out
+   * if accounts of this class can't be closed.
+   */
+  closesAt?(): Date | null;
 }
 
 /** A class whose instances are users. */
@@ -156,6 +161,17 @@ export function blockedAtOf(user: object): Date | null {
 export function isBlocked(user: object): boolean {
   const { isBlocked: own } = user as Partial<Authenticatable>;
   return typeof own === "function" && own.call(user) === true;
+}
+
+/** The column of a model's table with the time at which a closed account is deleted; `null` if it has none. */
+export function closingColumnOf(users: object): string | null {
+  return (users as { readonly closingColumn?: string | null }).closingColumn ?? null;
+}
+
+/** When a user's account is deleted or anonymized; `null` if it hasn't been closed. */
+export function closesAtOf(user: object): Date | null {
+  const { closesAt } = user as Partial<Authenticatable>;
+  return typeof closesAt === "function" ? closesAt.call(user) : null;
 }
 
 /** A user with information about whether the address is verified. */

@@ -14,8 +14,8 @@ import type { Feature } from "./install-steps.ts";
 
 /** A column that is needed only if users verify their addresses. */
 const VERIFIED_AT = "verified_at";
-/** A column that every table of users has. */
-const BLOCKED_AT = "blocked_at";
+/** The columns that every table of users has. */
+const USER_COLUMNS = ["blocked_at", "closes_at"];
 
 /** The table of waiting mails. In a new application, the migration that creates it also adds the column `priority`. */
 const MAIL_OUTBOX = "mail_outbox";
@@ -84,8 +84,9 @@ export async function missingMigrations(
   if (!migrationsAdd(existing, table, epochColumn)) {
     missing.push([`add_${epochColumn}_to_${table}`, "auth/migrations/add_access_epoch_to_users.ts"]);
   }
-  if (!migrationsAdd(existing, table, BLOCKED_AT)) {
-    missing.push([`add_${BLOCKED_AT}_to_${table}`, "auth/migrations/add_blocked_at_to_users.ts"]);
+  for (const column of USER_COLUMNS) {
+    if (migrationsAdd(existing, table, column)) continue;
+    missing.push([`add_${column}_to_${table}`, `auth/migrations/add_${column}_to_users.ts`]);
   }
   const wanted: typeof missing =
     table !== USUAL_NAMES.table || (await hasUsersTable(root, existing))

@@ -1,13 +1,11 @@
-import { type ModelClass, tableHasColumn } from "../../../database/index.ts";
 import type { Events } from "../../../events/index.ts";
 import { AshlarError, currentDate, type RegisteredUser } from "../../../support/index.ts";
 import type { AccessEnding } from "../../access/end-access.ts";
-import type { ModelUser } from "../../models/model-accounts.ts";
-import { type AuthenticatesStatics, requireEpoch } from "../../models/user-model.ts";
 import type { AccountUser } from "../../users/account-store.ts";
-import { blockedAtOf, blockedColumnOf, isBlocked, isModel } from "../../users/authenticatable.ts";
+import { blockedAtOf, isBlocked, isModel } from "../../users/authenticatable.ts";
 import type { GuardUsers } from "../users/guard-users.ts";
 import type { AccountAccess } from "./account-access.ts";
+import { requireColumns } from "./require-columns.ts";
 
 /** Who blocks or unblocks an account, and why. */
 export interface BlockDetails {
@@ -104,21 +102,5 @@ export async function requireBlockable(user: AccountUser): Promise<void> {
     const remedy = "Give it a method isBlocked(), and store AccountChanges.blockedAt in its AccountStore.";
     throw new AshlarError("E_INVALID_MODEL", `Users of the class ${userClass.name} can't be blocked. ${remedy}`);
   }
-  const model = userClass as ModelClass & AuthenticatesStatics;
-  const column = blockedColumnOf(model);
-  if (column === null) {
-    const problem = `${model.name}.blockedColumn is null, so its accounts can't be blocked.`;
-    throw new AshlarError("E_INVALID_MODEL", `${problem} Name a nullable column for a time.`);
-  }
-  await requireEpoch(user as unknown as ModelUser);
-  for (const [name, definition] of [
-    [column, "timestamp(database)"],
-    [model.accessEpochColumn, '"varchar(43)"'],
-  ] as const) {
-    if (await tableHasColumn(model, name)) continue;
-    const problem = `The table ${model.table} has no column ${name}, so accounts can't be blocked.`;
-    const own = `alterTable("${model.table}").addColumn("${name}", ${definition})`;
-    const remedy = `Add it with npx ashlar auth --migrations, or with a migration of your own, ${own}; then run npx ashlar migrate.`;
-    throw new AshlarError("E_INVALID_MODEL", `${problem} ${remedy}`);
-  }
+  return requireColumns(user, { what: "blocked", setting: "blockedColumn" });
 }

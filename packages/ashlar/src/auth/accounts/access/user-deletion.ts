@@ -87,19 +87,25 @@ export class UserDeletion {
   /**
    * Deletes a user of a guard, of any class, with the same data as {@link delete}; see `Accounts.delete`.
    *
+   * @param claim called first, in the same transaction; if it returns `false`, nothing is deleted
    * @throws `E_INVALID_MODEL` if the user's class can only log in
    */
-  async ofGuard(guard: string, user: AccountUser): Promise<boolean> {
+  async ofGuard(guard: string, user: AccountUser, claim?: () => Promise<boolean>): Promise<boolean> {
     const { userData, users } = this.#dependencies;
     const store = users.of(guard);
     // A model deletes the rest itself.
-    if (isModel(user.constructor)) return store.delete(user);
+    if (isModel(user.constructor)) {
+      if (claim === undefined) return store.delete(user);
+      return users.transaction(guard, async () => (await claim()) && store.delete(user));
+    }
     const guards = users.guardsKeeping(user.constructor);
     const isDeleted = await this.#dependencies.database().transaction(async () => {
       const { email, isDeleted } = await store.transaction(async () => {
+        if (claim !== undefined && !(await claim())) return { email: null, isDeleted: null };
         const stored = await store.findByAuthId(user.authId());
         return { email: stored?.email ?? user.email, isDeleted: await store.delete(user) };
       });
+      if (isDeleted === null) return false;
       await userData.erase({ user, id: user.authId(), guards, email });
       return isDeleted;
     });

@@ -56,4 +56,6 @@ export const ACCOUNT_EVENTS: { readonly [Name in EventName]?: ListedEvent<EventM
   "auth.password_changed": { label: "pages.events.passwordChanged" },
   "auth.blocked": { label: "pages.events.blocked" },
   "auth.unblocked": { label: "pages.events.unblocked" },
+  "auth.account_closed": { label: "pages.events.accountClosed" },
+  "auth.account_reopened": { label: "pages.events.accountReopened" },
 };

@@ -20,6 +20,7 @@ export const ACCOUNT_PATHS = {
   "account.security": "/account/security",
   "account.password": "/account/password",
   "account.email": "/account/email",
+  "account.close": "/account/close",
   "email.undo": "/email/undo/@token",
 } as const;
 

@@ -133,6 +133,22 @@ export interface GuessesUsedUpData extends AccountNoticeData {
   readonly expiresInHours: number;
 }
 
+/** The data of the mail about an account that was closed, or reopened. */
+export interface AccountClosedData extends AccountNoticeData {
+  readonly email: string;
+  /** `reopened`: by a login, or by an operator. */
+  readonly change: "closed" | "reopened";
+  readonly changedAt: Date;
+  /** When the account is deleted or anonymized; `null` if it was reopened. */
+  readonly closesAt: Date | null;
+  /** What happens to it then. */
+  readonly removal: "delete" | "anonymize";
+  /** How many days it can be reopened by a login; `0` if it can't. */
+  readonly graceDays: number;
+  /** The login page of the user's guard; `null` if it has none. */
+  readonly loginUrl: string | null;
+}
+
 /** The framework's own mails about accounts. An application augments {@link AccountMailMap} itself. */
 export interface FrameworkAccountMails {
   readonly verifyEmail: VerifyEmailData;
@@ -147,6 +163,7 @@ export interface FrameworkAccountMails {
   readonly guessesUsedUp: GuessesUsedUpData;
   readonly tokenReused: TokenReusedData;
   readonly tokenCreated: TokenCreatedData;
+  readonly accountClosed: AccountClosedData;
 }
 
 /**

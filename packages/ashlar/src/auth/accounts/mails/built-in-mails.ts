@@ -1,5 +1,6 @@
 import { Mailable, type MailContent } from "../../../mail/index.ts";
 import type {
+  AccountClosedData,
   AccountMailables,
   EmailChangeCompletedData,
   EmailChangedData,
@@ -221,6 +222,34 @@ class GuessesUsedUp extends PlainMail<GuessesUsedUpData> {
   }
 }
 
+class AccountClosed extends PlainMail<AccountClosedData> {
+  override subject(): string {
+    return this.t(this.data.change === "closed" ? "mails.closed.subject" : "mails.reopened.subject");
+  }
+
+  override paragraphs(): readonly Paragraph[] {
+    const { change, changedAt: moment, closesAt, loginUrl, newPasswordUrl, removal } = this.data;
+    if (change === "reopened") {
+      return [
+        [this.t("mails.reopened.lead", { moment }), this.t("mails.reopened.access")],
+        this.t("mails.wasYou"),
+        [this.t("mails.passwordChanged.notYou"), this.t("mails.setPasswordSoon")],
+        newPasswordUrl,
+      ];
+    }
+    const lead = this.t("mails.closed.lead", { moment });
+    if (this.data.graceDays === 0)
+      return [[lead, this.t(`mails.closed.${removal}Now`)], this.t("mails.closed.contact")];
+    return [
+      [lead, this.t(`mails.closed.${removal}`, { moment: closesAt! }), this.t("mails.closed.access")],
+      this.t("mails.closed.undo"),
+      loginUrl,
+      this.t("mails.closed.notYou"),
+      newPasswordUrl,
+    ];
+  }
+}
+
 /** The mails that are sent if the application doesn't have its own. */
 export const BUILT_IN_MAILS: AccountMailables = Object.freeze({
   verifyEmail: VerifyEmail,
@@ -234,4 +263,5 @@ export const BUILT_IN_MAILS: AccountMailables = Object.freeze({
   guessesUsedUp: GuessesUsedUp,
   tokenReused: TokenReused,
   tokenCreated: TokenCreated,
+  accountClosed: AccountClosed,
 });

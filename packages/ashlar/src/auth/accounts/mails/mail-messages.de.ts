@@ -86,4 +86,20 @@ export const MESSAGES: Readonly<Record<keyof typeof MAIL_MESSAGES, string>> = {
   "mails.tokenCreated.endless": "Es läuft nicht ab.",
   "mails.tokenCreated.notYou":
     "Wenn Sie das nicht waren, wählen Sie ein neues Passwort. Damit werden alle Ihre Tokens widerrufen.",
+  "mails.closed.subject": "Ihr Konto wurde geschlossen",
+  "mails.closed.lead": "Ihr Konto wurde geschlossen: {moment}.",
+  "mails.closed.delete": "Wir löschen es mit Ihren Daten: {moment}.",
+  "mails.closed.anonymize": "Wir entfernen Ihre persönlichen Daten daraus: {moment}.",
+  "mails.closed.deleteNow": "Wir löschen es jetzt mit Ihren Daten.",
+  "mails.closed.anonymizeNow": "Wir entfernen jetzt Ihre persönlichen Daten daraus.",
+  "mails.closed.access": "Sie wurden überall abgemeldet.",
+  "mails.closed.undo":
+    "Wenn Sie es sich anders überlegen, melden Sie sich vorher an. Damit öffnen Sie Ihr Konto wieder.",
+  "mails.closed.button": "Anmelden und Konto wieder öffnen",
+  "mails.closed.notYou":
+    "Wenn Sie es nicht geschlossen haben, kennt vielleicht jemand anders Ihr Passwort. Wählen Sie ein neues, und melden Sie sich dann an, um Ihr Konto wieder zu öffnen.",
+  "mails.closed.contact": "Wenn Sie das nicht waren, wenden Sie sich an uns.",
+  "mails.reopened.subject": "Ihr Konto ist wieder offen",
+  "mails.reopened.lead": "Ihr Konto war geschlossen und wurde wieder geöffnet: {moment}. Es wird nicht gelöscht.",
+  "mails.reopened.access": "Geräte und Apps, die vorher angemeldet waren, müssen sich neu anmelden.",
 };

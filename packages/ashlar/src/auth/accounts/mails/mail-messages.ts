@@ -81,6 +81,21 @@ export const MAIL_MESSAGES = {
   "mails.tokenCreated.expires": "It expires on {moment}.",
   "mails.tokenCreated.endless": "It does not expire.",
   "mails.tokenCreated.notYou": "If this wasn't you, set a new password. That revokes all of your tokens.",
+  "mails.closed.subject": "Your account was closed",
+  "mails.closed.lead": "Your account was closed on {moment}.",
+  "mails.closed.delete": "We delete it with your data on {moment}.",
+  "mails.closed.anonymize": "We remove your personal data from it on {moment}.",
+  "mails.closed.deleteNow": "We delete it with your data now.",
+  "mails.closed.anonymizeNow": "We remove your personal data from it now.",
+  "mails.closed.access": "You have been logged out everywhere.",
+  "mails.closed.undo": "If you change your mind, log in before then. That reopens your account.",
+  "mails.closed.button": "Log in and reopen the account",
+  "mails.closed.notYou":
+    "If you didn't close it, someone else may know your password. Set a new one, and then log in to reopen your account.",
+  "mails.closed.contact": "If this wasn't you, contact us.",
+  "mails.reopened.subject": "Your account is open again",
+  "mails.reopened.lead": "Your account, which had been closed, was reopened on {moment}. It will not be deleted.",
+  "mails.reopened.access": "Devices and apps that were logged in before have to log in again.",
 } as const;
 
 declare module "../../../messages/catalogue.ts" {

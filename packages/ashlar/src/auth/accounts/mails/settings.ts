@@ -1,13 +1,16 @@
+import { TABLE_NAME } from "../../../database/index.ts";
 import {
   type Complete,
   derived,
   flag,
   integer,
   minutes,
+  oneOf,
   recordOf,
   type Setting,
   setting,
   settings,
+  shape,
 } from "../../../support/index.ts";
 import type { ConfiguredGuards } from "../../guards/guard-settings.ts";
 import { FRONT_END_URL, type FrontEndUrls } from "../links/account-pages.ts";
@@ -31,6 +34,27 @@ export interface RetentionSettings {
   readonly eventDays?: number;
   /** Whether the server deletes older data once a day; default: `true`. Otherwise run `ashlar prune`. */
   readonly prune?: boolean;
+}
+
+/** `ACCOUNTS.closing` in `config/auth.ts`: what happens to accounts that are closed, on the page `account.close` for example. */
+export interface ClosingSettings {
+  /**
+   * How long an account can be reopened by a login after it was closed, in days, from 0 to 3650; default: 30. With `0`, it
+   * is deleted or anonymized at once.
+   */
+  readonly graceDays?: number;
+  /**
+   * What happens then; default: `"delete"`, with everything that features store about the user. `"anonymize"` keeps the row, for
+   * rows that refer to it, without credentials; its address and the {@link personalColumns} are replaced, and everything that
+   * features store about the user is erased as for a deletion.
+   */
+  readonly removal?: "delete" | "anonymize";
+  /**
+   * The columns that say who the user is, besides the address and the name that users log in with; default:
+   * `["name", "phone"]`. Those that the table lacks are ignored. When an account is anonymized, a text is replaced by 16
+   * random characters, and anything else is emptied.
+   */
+  readonly personalColumns?: readonly string[];
 }
 
 /** The shape of `ACCOUNTS` in `config/auth.ts`. */
@@ -61,6 +85,8 @@ export interface AccountsSettings {
   readonly frontEndUrl?: FrontEndUrls | undefined;
   /** How long data about users is kept, and whether the server prunes it by itself. */
   readonly retention?: RetentionSettings;
+  /** What happens to accounts that are closed. */
+  readonly closing?: ClosingSettings;
   /** The application's own mails. */
   readonly mailables?: AccountMailables;
 }
@@ -69,6 +95,7 @@ export interface AccountsSettings {
 export interface CompleteAccountsSettings extends Complete<Omit<AccountsSettings, "frontEndUrl">> {
   readonly frontEndUrl: FrontEndUrls | null;
   readonly retention: Complete<RetentionSettings>;
+  readonly closing: Complete<ClosingSettings>;
 }
 
 const MAX_DAYS = 3650;
@@ -90,6 +117,7 @@ export const BUILT_IN_NAMES: readonly (keyof FrameworkAccountMails)[] = [
   "newDevice",
   "tokenReused",
   "tokenCreated",
+  "accountClosed",
 ];
 
 /** A mail class in `ACCOUNTS.mailables`; `null` if it is missing. */
@@ -110,6 +138,12 @@ const MAILABLES = derived(recordOf(ANYTHING, undefined, "verifyEmail"), (given, 
   return Object.freeze({ ...given, ...Object.fromEntries(own) }) as AccountMailables;
 });
 
+const COLUMNS = shape<readonly string[], readonly string[]>(
+  'a list of columns: ["name", "phone"]',
+  (value): value is readonly string[] => Array.isArray(value) && value.every((name) => TABLE_NAME.test(String(name))),
+  Object.freeze(["name", "phone"]),
+);
+
 const SCHEMA = settings<AccountsSettings>()({
   verificationExpiresInMinutes: minutes(1440),
   // Short, because a link that moves an account to another mailbox is worth more to an attacker than a link that
@@ -125,6 +159,11 @@ const SCHEMA = settings<AccountsSettings>()({
     linkDays: integer({ from: 0, to: MAX_DAYS, unit: "days" }, 0),
     eventDays: integer({ from: 1, to: MAX_DAYS, unit: "days" }, 90),
     prune: flag(true),
+  }),
+  closing: settings<ClosingSettings>()({
+    graceDays: integer({ from: 0, to: MAX_DAYS, unit: "days" }, 30),
+    removal: oneOf(["delete", "anonymize"], "delete"),
+    personalColumns: COLUMNS,
   }),
   mailables: MAILABLES,
 });

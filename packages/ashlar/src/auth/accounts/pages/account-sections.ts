@@ -35,6 +35,18 @@ export interface AccountOverview {
   /** Whether the address is verified; `null` if addresses aren't verified, or the account has none. */
   readonly isVerified: boolean | null;
   readonly hasPassword: boolean;
+  /** How the user can close the account; `null` if there is no route for it. */
+  readonly closing: {
+    readonly url: string;
+    /** Whether it was closed already. */
+    readonly isClosed: boolean;
+    /** When it is removed: the date that was set when it was closed, or would be if it is closed now. */
+    readonly date: Date;
+    /** For how many days a login then reopens it; `0`: it is removed at once. */
+    readonly graceDays: number;
+    /** How it is removed. */
+    readonly removal: "delete" | "anonymize";
+  } | null;
   /** On how many devices the user is logged in; 100 if there are more. */
   readonly devices: number;
   /** What features show, such as passkeys, with the URLs of the pages on which they are managed. */

@@ -99,6 +99,14 @@ export interface ChangeEmailController {
   store(context: HttpContext): unknown;
 }
 
+/** Closing the account of a user who is logged in. */
+export interface CloseAccountController {
+  /** `GET /account/close`, for users who have just confirmed who they are: a page with one button. */
+  show(context: HttpContext): unknown;
+  /** `POST /account/close`, likewise. */
+  store(context: HttpContext): unknown;
+}
+
 /** Undoing a change of address with the link that was mailed to the old address. */
 export interface UndoEmailChangeController {
   /** `GET /email/undo/@token`: a page with one button; it changes nothing, since some mail programs follow every link. */
@@ -132,6 +140,8 @@ export interface AuthControllers {
   readonly allowDevice?: ControllerClass<AllowDeviceController>;
   /** Optional: applications of earlier versions don't have it. */
   readonly security?: ControllerClass<SecurityController>;
+  /** Optional, likewise: without it, users can't close their accounts. */
+  readonly closeAccount?: ControllerClass<CloseAccountController>;
 }
 
 /** A group of routes that `Auth.routes` creates, and can omit. */
@@ -146,6 +156,7 @@ interface AuthForms {
   readonly confirmPassword: "show";
   readonly changePassword: "show";
   readonly changeEmail: "show";
+  readonly closeAccount: "show";
 }
 
 /**

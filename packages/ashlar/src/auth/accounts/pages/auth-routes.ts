@@ -17,6 +17,9 @@ type Groups = {
 
 const PATHS = ACCOUNT_PATHS;
 
+/** How recently a user must have proved who they are to close the account, in minutes. */
+const CONFIRMED = "password.confirm:10";
+
 const GROUPS: Groups = {
   login: (controller, form) => [
     ...form(() => Route.get(PATHS.login, [controller, "show"]).name("login")),
@@ -84,6 +87,12 @@ const GROUPS: Groups = {
       // The password on this page counts under the limit "login".
       .middleware("auth", "throttle:email.resend,user"),
   ],
+  closeAccount: (controller, form) => [
+    ...form(() =>
+      Route.get(PATHS["account.close"], [controller, "show"]).name("account.close").middleware("auth", CONFIRMED),
+    ),
+    Route.post(PATHS["account.close"], [controller, "store"]).name("account.close.store").middleware("auth", CONFIRMED),
+  ],
   undoEmailChange: (controller) => [
     Route.get(PATHS["email.undo"], [controller, "show"]).name("email.undo").middleware("auth.page:token"),
     Route.post(PATHS["email.undo"], [controller, "store"])
@@ -99,7 +108,7 @@ const GROUPS: Groups = {
 };
 
 /** The groups that applications of earlier versions have no controllers for. */
-const OPTIONAL: readonly AuthRouteGroup[] = ["allowDevice", "security"];
+const OPTIONAL: readonly AuthRouteGroup[] = ["allowDevice", "security", "closeAccount"];
 
 /**
  * The address to which password managers send users to change their password (W3C, A Well-Known URL for Changing
