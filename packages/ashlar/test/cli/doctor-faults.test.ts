@@ -527,21 +527,24 @@ describe("the database", () => {
     await mendAll(root, ["pages.tables"]);
   });
 
-  test("gets the column without which accounts can't be blocked", async () => {
+  test.each([
+    ["blocked", "users.blocked", "blocked_at", "blockedColumn", "suspended_at"],
+    ["closed", "users.closing", "closes_at", "closingColumn", "leaves_at"],
+  ])("gets the column without which accounts can't be %s", async (_what, finding, column, setting, other) => {
     const root = await copyOf(original);
-    await sh(root, "sed -i '/blocked_at/d' database/migrations/*_create_users.ts");
+    await sh(root, `sed -i '/${column}/d' database/migrations/*_create_users.ts`);
     await ashlar(root, "migrate:rollback");
     await ashlar(root, "migrate");
-    await mendAll(root, ["users.blocked"]);
+    await mendAll(root, [finding]);
     // The installer only knows the default column name.
     const renamed = await copyOf(root);
     const line = "\n  static override table";
-    await edit(renamed, "app/models/user.ts", [line, `\n  static override blockedColumn = "suspended_at";${line}`]);
+    await edit(renamed, "app/models/user.ts", [line, `\n  static override ${setting} = "${other}";${line}`]);
     const { findings } = await doctor(renamed);
-    expect(idsOf({ findings })).toEqual(["users.blocked"]);
+    expect(idsOf({ findings })).toEqual([finding]);
     await migrateAsTold(renamed, findings[0]!);
     expect((await doctor(renamed)).findings).toEqual([]);
-    await edit(renamed, "app/models/user.ts", ['"suspended_at"', "null"]);
+    await edit(renamed, "app/models/user.ts", [`"${other}"`, "null"]);
     expect((await doctor(await copyOf(renamed))).findings).toEqual([]);
   });
 

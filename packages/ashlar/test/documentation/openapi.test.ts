@@ -159,6 +159,9 @@ const WALKS: Readonly<Record<string, () => Promise<void>>> = {
     described("/account/password", "post", await client.withCsrfToken().postJson("/account/password", fields), 200);
     const moved = { email: `moved-${email}`, password: OTHER };
     described("/account/email", "post", await client.withCsrfToken().postJson("/account/email", moved), 202);
+    const other = await registered("Eve");
+    described("/account/close", "post", await other.client.withCsrfToken().postJson("/account/close"), 200);
+    described("/account/close", "post", await other.client.withCsrfToken().postJson("/account/close"), 401);
     described("/logout", "post", await client.withCsrfToken().postJson("/logout"), 200);
     described("/home", "get", await client.getJson("/home"), 401);
     described("/login", "post", await visitor().postJson("/login", { email, password: OTHER }), 200);

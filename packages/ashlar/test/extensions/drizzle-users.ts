@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, inArray, isNull, type SQL } from "drizzle-orm";
+import { and, asc, eq, gt, inArray, isNull, lte, type SQL } from "drizzle-orm";
 import { type AnySQLiteColumn, integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import type { TokenHolder } from "../../src/public/api.ts";
 import type { AccountStore, AccountUser, UserId } from "../../src/public/auth.ts";
@@ -14,6 +14,7 @@ const users = sqliteTable("users", {
   access_epoch: text().notNull(),
   verified_at: integer({ mode: "timestamp_ms" }),
   blocked_at: integer({ mode: "timestamp_ms" }),
+  closes_at: integer({ mode: "timestamp_ms" }),
   api_token: text().unique(),
 });
 
@@ -25,6 +26,7 @@ interface Row {
   readonly access_epoch: string;
   readonly verified_at: Date | null;
   readonly blocked_at: Date | null;
+  readonly closes_at: Date | null;
   readonly api_token: string | null;
 }
 type Written = { readonly [Column in keyof Row]?: Row[Column] | undefined };
@@ -58,6 +60,9 @@ export class User implements AccountUser, TokenHolder {
   }
   isBlocked(): boolean {
     return this.#row.blocked_at !== null;
+  }
+  closesAt(): Date | null {
+    return this.#row.closes_at;
   }
   holdsToken(digest: string): boolean {
     return this.#row.api_token === digest;
@@ -110,15 +115,16 @@ export class DrizzleUsers implements AccountStore<User> {
   }
   update(...[user, changes, asRead]: Parameters<AccountStore<User>["update"]>): Promise<User | null> {
     const { email, passwordHash: password, accessEpoch: access_epoch, verifiedAt: verified_at, attributes } = changes;
-    const { blockedAt: blocked_at } = changes;
+    const { blockedAt: blocked_at, closesAt: closes_at } = changes;
     const ended = access_epoch === undefined ? {} : { api_token: null };
     return this.write(
       user.authId(),
-      { ...attributes, email, password, access_epoch, verified_at, blocked_at, ...ended },
+      { ...attributes, email, password, access_epoch, verified_at, blocked_at, closes_at, ...ended },
       asRead.email === undefined ? undefined : eq(users.email, asRead.email),
       asRead.passwordHash === undefined ? undefined : eq(users.password, asRead.passwordHash),
       asRead.accessEpoch === undefined ? undefined : eq(users.access_epoch, asRead.accessEpoch),
       asRead.verifiedAt === undefined ? undefined : isNull(users.verified_at),
+      asRead.closesAt === undefined ? undefined : eq(users.closes_at, asRead.closesAt),
     );
   }
   async delete(user: User): Promise<boolean> {
@@ -139,6 +145,16 @@ export class DrizzleUsers implements AccountStore<User> {
       .select()
       .from(users)
       .where(gt(users.id, Number(id ?? 0)))
+      .orderBy(asc(users.id))
+      .limit(limit);
+    return rows.map((row) => new User(row, this));
+  }
+  async closedAccounts(until: Date, id: UserId | null, limit: number): Promise<readonly User[]> {
+    const { drizzle } = this.#database;
+    const rows = await drizzle
+      .select()
+      .from(users)
+      .where(and(lte(users.closes_at, until), gt(users.id, Number(id ?? 0))))
       .orderBy(asc(users.id))
       .limit(limit);
     return rows.map((row) => new User(row, this));
@@ -185,7 +201,7 @@ export function makeDrizzleUsers(): { readonly store: DrizzleUsers; readonly row
   database.connection.exec(`
     create table users (
       id integer primary key autoincrement, name text not null, email text not null unique, password text,
-      access_epoch text not null, verified_at integer, blocked_at integer, api_token text unique
+      access_epoch text not null, verified_at integer, blocked_at integer, closes_at integer, api_token text unique
     )
   `);
   return { store: new DrizzleUsers(database), rows: () => database.connection.prepare("select * from users").all() };

@@ -26,6 +26,7 @@ const REQUESTS: readonly Request[] = [
   { method: "POST", path: "/confirm_password", fields: () => ({ password: STATE_PASSWORD }) },
   { method: "POST", path: "/confirm_password", fields: () => ({ password: "a wrong one" }) },
   { method: "POST", path: "/account/password", fields: () => ({ current_password: STATE_PASSWORD, ...chosen }) },
+  { method: "POST", path: "/account/close" },
   {
     method: "POST",
     path: "/account/email",

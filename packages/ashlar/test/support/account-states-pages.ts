@@ -16,6 +16,7 @@ const PAGES = [
   "/confirm_password",
   "/account/password",
   "/account/email",
+  "/account/close",
   "/logout",
   "/verified",
   "/confirmed",

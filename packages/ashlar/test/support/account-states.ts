@@ -22,7 +22,7 @@ export interface AccountState {
 export const STATE_PASSWORD = "a password of hers";
 const NOW = new Date("2026-11-01T12:00:00Z");
 
-export type StateUser = FullUser & { deleted_at: Date | null; blocked_at: Date | null };
+export type StateUser = FullUser & { deleted_at: Date | null; blocked_at: Date | null; closes_at: Date | null };
 
 async function close(user: StateUser): Promise<void> {
   user.deleted_at = new Date();
@@ -31,6 +31,12 @@ async function close(user: StateUser): Promise<void> {
 
 async function block(user: StateUser): Promise<void> {
   user.blocked_at = new Date();
+  await user.save();
+}
+
+/** As its owner does on the page, which also ends all access. */
+async function schedule(user: StateUser): Promise<void> {
+  user.closes_at = new Date(Date.now() + 30 * 86_400_000);
   await user.save();
 }
 
@@ -81,6 +87,13 @@ export const ACCOUNT_STATES: readonly AccountState[] = [
     isLoggedIn: true,
     columns: VERIFIED,
     become: block,
+  },
+  {
+    name: "closing",
+    meaning: "the owner closed it with `accounts.close`, and it is not removed yet.",
+    isLoggedIn: true,
+    columns: VERIFIED,
+    become: schedule,
   },
   { name: "closed", meaning: "`closedColumn` is set.", isLoggedIn: true, columns: VERIFIED, become: close },
 ];
@@ -241,6 +254,7 @@ export async function up(database: Kysely<unknown>): Promise<void> {
     .addColumn("api_token", "varchar(255)", (column) => column.unique())
     .addColumn("verified_at", timestamp(database))
     .addColumn("blocked_at", timestamp(database))
+    .addColumn("closes_at", timestamp(database))
     .addColumn("deleted_at", timestamp(database))
     .$call(timestamps(database))
     .execute();
@@ -255,6 +269,7 @@ export async function up(database: Kysely<unknown>): Promise<void> {
   static override casts = { deleted_at: "datetime", blocked_at: "datetime", verified_at: "datetime" } as const;
   declare deleted_at: Date | null;
   declare blocked_at: Date | null;
+  declare closes_at: Date | null;
 `;
   await edit(root, "app/models/user.ts", ["  declare id: number;", `${states}  declare id: number;`]);
   await writeFile(

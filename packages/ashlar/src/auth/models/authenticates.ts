@@ -184,9 +184,9 @@ export function Authenticates<B extends ModelClass>(
     }
 
     override async save(): Promise<this> {
-      const { accessEpochColumn, blockedColumn, closedColumn, identifierColumn } = this.#class;
+      const { accessEpochColumn, blockedColumn, closedColumn, closingColumn, identifierColumn } = this.#class;
       if (this.isStored()) {
-        const columns = [this.#column, identifierColumn, "email", closedColumn, blockedColumn];
+        const columns = [this.#column, identifierColumn, "email", closedColumn, blockedColumn, closingColumn];
         const decisive = columns.filter((column) => column !== null);
         if (this.isDirty(...(decisive as never[]))) {
           await requireEpoch(this);

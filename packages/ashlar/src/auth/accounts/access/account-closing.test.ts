@@ -69,7 +69,7 @@ const anotherProcess = (accounts: TestAccounts, options: TestAccountsOptions = {
 };
 
 await onEachDatabase("closing an account", (engine) => {
-  test("S190 ends all access, mails the date, and a login undoes it", async () => {
+  test("S51 ends all access, mails the date, and a login undoes it", async () => {
     const accounts = await closable(engine);
     const other = await accounts.loggedIn();
     const resetToken = await accounts.resetToken();
@@ -93,10 +93,8 @@ await onEachDatabase("closing an account", (engine) => {
     expect((await accounts.application.prune())["closed accounts"]).toBe(0);
   });
 
-  test("S214 a login undoes it only once every step has let it pass; a wrong password, a reset or a step does not", async () => {
-    const guards = { web: undefined, steps: [STEP] };
-    delete (guards as { web?: unknown }).web;
-    const accounts = await closable(engine, { guards, routes: ROUTES });
+  test("S208 a login undoes it only once every step has let it pass; a wrong password, a reset or a step does not", async () => {
+    const accounts = await closable(engine, { guards: { steps: [STEP] }, routes: ROUTES });
     const user = await accounts.user();
     const date = (await servicesOf(accounts).closing.close("web", user as never, "none", DETAILS))!;
     await accounts.mails();
@@ -117,7 +115,7 @@ await onEachDatabase("closing an account", (engine) => {
     expect((await accounts.mails()).map(({ subject }) => subject)).toEqual(["Your account is open again"]);
   });
 
-  test("S15 guests get the same responses and mails as for an account that isn't closed", async () => {
+  test("S58 guests get the same responses and mails as for an account that isn't closed", async () => {
     const accounts = await closable(engine);
     await close(accounts);
     await accounts.mails();
@@ -138,7 +136,7 @@ await onEachDatabase("closing an account", (engine) => {
     expect(await responses(BOB)).toEqual(ofAda);
   });
 
-  test("S51 after the grace period, the account and what features store about it are deleted", async () => {
+  test("S70 after the grace period, the account and what features store about it are deleted", async () => {
     const accounts = await closable(engine);
     await close(accounts);
     await accounts.mails();
@@ -154,7 +152,7 @@ await onEachDatabase("closing an account", (engine) => {
     expect(await accounts.mails()).toEqual([]);
   });
 
-  test("S51 an anonymized account keeps only its row, without its address, name, password and tokens", async () => {
+  test("S70 an anonymized account keeps only its row, without its address, name, password and tokens", async () => {
     const accounts = await closable(engine, { ACCOUNTS: { closing: { removal: "anonymize", graceDays: 7 } } });
     await close(accounts);
     travel(7 * DAY_MINUTES + 1);
@@ -174,7 +172,7 @@ await onEachDatabase("closing an account", (engine) => {
     expect(page.headers.get("location")).toBe("/email/verify/notice");
   });
 
-  test("S52 logins and prunings of two processes at once: the account is reopened or deleted, never both", async () => {
+  test("S208 logins and prunings of two processes at once: the account is reopened or deleted, never both", async () => {
     const accounts = await closable(engine);
     const second = await anotherProcess(accounts);
     for (let round = 0; round < 3; round++) {
@@ -205,7 +203,7 @@ await onEachDatabase("closing an account", (engine) => {
     }
   });
 
-  test("S52 an owner who has logged in keeps the account, although a pruning had read it as due", async () => {
+  test("S208 an owner who has logged in keeps the account, although a pruning had read it as due", async () => {
     const accounts = await closable(engine);
     await close(accounts);
     travel(31 * DAY_MINUTES);
@@ -216,7 +214,7 @@ await onEachDatabase("closing an account", (engine) => {
     expect(await accounts.rows("users")).toHaveLength(2);
   });
 
-  test("S51 two prunings at once remove each account once, in batches", async () => {
+  test("S208 two prunings at once remove each account once, in batches", async () => {
     const accounts = await closable(engine);
     const second = await anotherProcess(accounts);
     const { kysely } = accounts.database;
@@ -272,7 +270,7 @@ await onEachDatabase("closing an account", (engine) => {
   });
 });
 
-test("S190 the request that closes an account is a guest's from then on", async () => {
+test("S51 the request that closes an account is a guest's from then on", async () => {
   const accounts = await closable(null, {
     routes: [
       Route.post("/close", async ({ accounts: own, auth, request, response }) => {

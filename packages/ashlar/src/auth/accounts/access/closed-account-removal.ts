@@ -46,7 +46,7 @@ export class ClosedAccountRemoval {
 
   /**
    * Removes all accounts whose grace period is over, a few at a time. Several processes can do it at the same time: each account is
-   * removed by one of them, and none whose owner has logged in meanwhile. If one can't be removed, for example because
+   * removed by one of them, and none whose owner has logged in since. If one can't be removed, for example because
    * rows of a feature refer to it, that is logged, and the others are.
    *
    * @param signal stops it after the current account

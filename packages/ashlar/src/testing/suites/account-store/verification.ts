@@ -40,6 +40,28 @@ export const VERIFICATION: readonly AccountStoreTest[] = [
     },
   ],
   [
+    "an account is closed, found when it is due, and reopened or deleted by one of several requests",
+    async (bench) => {
+      const { store } = bench;
+      const user = await bench.created();
+      // This store's accounts are never closed.
+      if (user.closesAt === undefined || store.closedAccounts === undefined) return;
+      assert.equal(user.closesAt(), null, "a new account is not closed");
+      const closesAt = new Date(Math.floor(now() / 1000) * 1000);
+      const due = async (until: Date) => (await store.closedAccounts!(until, null, 10)).map((one) => one.authId());
+      const closed = await store.update(user, { closesAt, accessEpoch: text() }, {});
+      assert.deepEqual(closed?.closesAt?.(), closesAt);
+      assert.deepEqual((await store.findByAuthId(user.authId()))?.closesAt?.(), closesAt);
+      assert.deepEqual(await due(new Date(closesAt.getTime() - 1)), [], "an account that isn't due");
+      assert.deepEqual(await due(closesAt), [user.authId()]);
+      assert.deepEqual(await store.closedAccounts(closesAt, user.authId(), 10), [], "after the last key");
+      const changes = Array.from({ length: PARALLEL }, () => store.update(closed!, { closesAt: null }, { closesAt }));
+      onlyOne("update() with the same conditions", (await Promise.all(changes)).filter((one) => one !== null).length);
+      assert.equal((await store.findByAuthId(user.authId()))?.closesAt?.(), null);
+      assert.deepEqual(await due(closesAt), []);
+    },
+  ],
+  [
     "an address is verified only if neither it nor the access epoch has changed since",
     async (bench) => {
       const { store } = bench;
