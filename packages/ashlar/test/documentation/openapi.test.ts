@@ -160,6 +160,8 @@ const WALKS: Readonly<Record<string, () => Promise<void>>> = {
     const moved = { email: `moved-${email}`, password: OTHER };
     described("/account/email", "post", await client.withCsrfToken().postJson("/account/email", moved), 202);
     const other = await registered("Eve");
+    described("/account/close", "post", await other.client.postJson("/account/close"), 403);
+    await other.client.postJson("/confirm_password", { password: PASSWORD });
     described("/account/close", "post", await other.client.withCsrfToken().postJson("/account/close"), 200);
     described("/account/close", "post", await other.client.withCsrfToken().postJson("/account/close"), 401);
     described("/logout", "post", await client.withCsrfToken().postJson("/logout"), 200);

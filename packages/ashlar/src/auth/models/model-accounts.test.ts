@@ -26,7 +26,9 @@ async function emptied(options: TestAccountsOptions): Promise<AccountStore> {
   await accounts.database.kysely.deleteFrom("users").execute();
   if (!(await tableHasColumn(accounts.User, "blocked_at"))) {
     const { kysely } = accounts.database;
-    await kysely.schema.alterTable("users").addColumn("blocked_at", timestamp(kysely)).execute();
+    for (const column of ["blocked_at", "closes_at"]) {
+      await kysely.schema.alterTable("users").addColumn(column, timestamp(kysely)).execute();
+    }
   }
   return accountStoreOf(accounts.User)!;
 }

@@ -39,6 +39,7 @@ test("every account mail has a stub", async () => {
     "EmailTakenMail",
     "GuessesUsedUpMail",
     "NewDeviceMail",
+    "AccountClosedMail",
   ]);
   for (const { name, file } of ACCOUNT_MAILS) {
     expect(await stub(`pages/app/mailables/${file}.ts.stub`)).toContain(`export class ${name} `);

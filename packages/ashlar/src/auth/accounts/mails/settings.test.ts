@@ -17,6 +17,8 @@ class OwnMail extends Mailable {
 const NO_MAILABLES = Object.fromEntries([...Object.keys(BUILT_IN_MAILS), "newDevice"].map((name) => [name, null]));
 const RETENTION = { addressDays: 30, loginDays: 0, linkDays: 0, eventDays: 90, prune: true };
 
+const CLOSING = { graceDays: 30, removal: "delete", personalColumns: ["name", "phone"] };
+
 describe("ACCOUNTS", () => {
   test.each([undefined, null, {}])(
     "%j: links are valid for a day, those to a new address for an hour, and the application replaces no mail",
@@ -28,6 +30,7 @@ describe("ACCOUNTS", () => {
         preventEnumeration: false,
         firstPasswordByMail: true,
         retention: RETENTION,
+        closing: CLOSING,
         mailables: NO_MAILABLES,
       });
     },
@@ -39,7 +42,9 @@ describe("ACCOUNTS", () => {
     const firstPasswordByMail = false;
     const retention = { addressDays: 1, loginDays: 3650, linkDays: 7, eventDays: 8, prune: false };
     const lifetimes = { verificationExpiresInMinutes: 5, emailChangeExpiresInMinutes: 7 };
-    const read = readAccountsSettings({ ...lifetimes, preventEnumeration, firstPasswordByMail, retention, mailables });
+    const closing = { graceDays: 0, removal: "anonymize", personalColumns: ["nickname"] } as const;
+    const given = { ...lifetimes, preventEnumeration, firstPasswordByMail, retention, closing, mailables };
+    const read = readAccountsSettings(given);
     expect(read).toEqual({
       verificationExpiresInMinutes: 5,
       emailChangeExpiresInMinutes: 7,
@@ -47,10 +52,23 @@ describe("ACCOUNTS", () => {
       preventEnumeration,
       firstPasswordByMail,
       retention,
+      closing,
       mailables: { ...NO_MAILABLES, ...mailables },
     });
     const objects = [read, read.retention, read.mailables];
     expect(objects.map(Object.isFrozen)).toEqual([true, true, true]);
+  });
+
+  test.each([
+    ["graceDays", -1, "Write a whole number of days from 0 to 3650, or leave it out for 30."],
+    ["graceDays", 1.5, "Write a whole number of days from 0 to 3650, or leave it out for 30."],
+    ["removal", "erase", 'Write "delete" or "anonymize", or leave it out for "delete".'],
+    ["personalColumns", "name", 'Write a list of columns: ["name", "phone"]'],
+    ["personalColumns", ["name", ""], 'Write a list of columns: ["name", "phone"]'],
+  ])("closing.%s: %j makes startup fail", (name, value, remedy) => {
+    const read = () => readAccountsSettings({ closing: { [name]: value } });
+    expect(read).toThrow(`config/auth.ts: ACCOUNTS.closing.${name}: is `);
+    expect(read).toThrow(remedy);
   });
 
   test.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, "60", true, 525_601])(
@@ -159,7 +177,7 @@ describe("ACCOUNTS", () => {
 
   test("every mail can be the application's own", () => {
     const names = Object.keys(BUILT_IN_MAILS);
-    expect(names).toHaveLength(11);
+    expect(names).toHaveLength(12);
     const mailables = Object.fromEntries([...names, "newDevice"].map((name) => [name, OwnMail]));
     expect(readAccountsSettings({ mailables }).mailables).toEqual(mailables);
   });
