@@ -33,7 +33,7 @@ describe("the routes of a second guard", () => {
     const listed = routes.map(({ attributes: { methods, path, name, middleware } }) => {
       return `${methods.join("|")} ${path} ${name} (${middleware.join(", ")})`;
     });
-    expect(listed).toHaveLength(29);
+    expect(listed).toHaveLength(31);
     expect(listed).toEqual(
       expect.arrayContaining([
         "GET /admin/login admin.login (auth.page, guard:admin)",
@@ -129,8 +129,9 @@ describe("the addresses of the pages", () => {
     ["password.confirm", "confirmPassword", "confirm_password"],
     ["verified", "verifyEmail", "email.verify.notice"],
   ] as const)("%s on a route of a guard without the page makes startup fail", async (middleware, group, page) => {
+    const options = { guard: "admin", closeAccount: false, [group]: false } as const;
     const routes = [
-      ...authRoutes(ACCOUNT_CONTROLLERS, { guard: "admin", [group]: false } as { guard: "admin" }).prefix("/admin"),
+      ...authRoutes(ACCOUNT_CONTROLLERS, options as { guard: "admin" }).prefix("/admin"),
       Route.get("/admin/keys", () => "the keys").middleware("auth:admin", middleware),
     ];
     await expect(withAdmin(routes)).rejects.toThrow(

@@ -49,6 +49,8 @@ describe("authRoutes()", () => {
       "POST /account/password account.password.store (auth.page, auth, throttle:login,user)",
       "GET /account/email account.email (auth.page, auth)",
       "POST /account/email account.email.store (auth.page, auth, throttle:email.resend,user)",
+      "GET /account/close account.close (auth.page, auth, password.confirm:10)",
+      "POST /account/close account.close.store (auth.page, auth, password.confirm:10)",
       "GET /email/undo/@token email.undo (auth.page:token)",
       "POST /email/undo/@token email.undo.store (auth.page:token, throttle:email.undo)",
       "GET /login/device/@token login.device (auth.page:token)",
@@ -59,7 +61,7 @@ describe("authRoutes()", () => {
 
   test("a guard's routes have their own names, and the guard is active before anything is counted", () => {
     const routes = listed(authRoutes(ACCOUNT_CONTROLLERS, { guard: "admin" }).prefix("/admin"));
-    expect(routes).toHaveLength(29);
+    expect(routes).toHaveLength(31);
     expect(routes).toEqual(
       expect.arrayContaining([
         "GET /admin/login admin.login (auth.page, guard:admin)",
@@ -92,7 +94,7 @@ describe("authRoutes()", () => {
     const routes = [...authRoutes(ACCOUNT_CONTROLLERS)].filter(({ attributes }) => attributes.name !== null);
     const { true: short, false: others } = Object.groupBy(routes, (route) => `${isShort(route)}`);
     expect([short?.length, others?.map(({ attributes }) => attributes.name)]).toEqual([
-      26,
+      28,
       ["register", "register.store"],
     ]);
   });
@@ -104,7 +106,7 @@ describe("authRoutes()", () => {
     expect(listed(authRoutes({ login }, leftOut))).toEqual(LOGIN);
     for (const group of groups) {
       const routes = listed(authRoutes(ACCOUNT_CONTROLLERS, { [group]: false } as { register: false }));
-      expect([group, routes.length < 30, listed(authRoutes(ACCOUNT_CONTROLLERS)).length]).toEqual([group, true, 30]);
+      expect([group, routes.length < 32, listed(authRoutes(ACCOUNT_CONTROLLERS)).length]).toEqual([group, true, 32]);
     }
   });
 
@@ -115,7 +117,7 @@ describe("authRoutes()", () => {
     );
     // @ts-expect-error: the compiler reports it too.
     expect(() => authRoutes(others)).toThrow("Auth.routes");
-    expect(listed(authRoutes(others, { register: false }))).toHaveLength(28);
+    expect(listed(authRoutes(others, { register: false }))).toHaveLength(30);
   });
 
   test("an application without the controller of the page for new devices, or for security, has no such routes", () => {
@@ -123,7 +125,7 @@ describe("authRoutes()", () => {
     const { security: __, ...former } = ACCOUNT_CONTROLLERS;
     expect(listed(authRoutes(former)).filter((route) => route.includes("/account/security"))).toEqual([]);
     expect(listed(authRoutes(others)).filter((route) => route.includes("/login/device"))).toEqual([]);
-    expect(listed(authRoutes(others))).toHaveLength(28);
+    expect(listed(authRoutes(others))).toHaveLength(30);
   });
 
   test("a misspelled group causes an error that suggests similar ones", () => {
