@@ -27,7 +27,7 @@ async function shop(options: TestAccountsOptions = {}): Promise<TestAccounts> {
   });
   const { schema } = accounts.database.kysely;
   for (const table of ["users", "admins"]) {
-    for (const column of ["blocked_at", "closed_at"]) {
+    for (const column of ["blocked_at", "closes_at", "closed_at"]) {
       await schema.alterTable(table).addColumn(column, "timestamp").execute();
     }
   }
@@ -52,6 +52,8 @@ const DEEDS: Readonly<Record<string, readonly [args: readonly string[], isAboutU
   "users:void-password": [[ADA.email, "--reason", "asked"], true],
   "users:block": [[ADA.email, "--reason", "asked"], true],
   "users:unblock": [[ADA.email, "--reason", "asked"], true],
+  "users:close": [[ADA.email, "--reason", "asked"], true],
+  "users:reopen": [[ADA.email, "--reason", "asked"], true],
   "users:verify": [[ADA.email, "--reason", "asked"], true],
   "users:export": [[ADA.email, "--reason", "asked"], true],
   "users:erase": [[ADA.email, "--reason", "asked", "--yes"], true],
@@ -65,6 +67,11 @@ test.each(ACCOUNT_COMMANDS.map(({ name }) => name))(
   async (name) => {
     const accounts = await shop();
     if (name === "users:unblock") await change(accounts, { blocked_at: new Date().toISOString() });
+    if (name === "users:reopen") {
+      const user = (await accounts.user()) as never;
+      const details = { by: null, reason: null, address: null };
+      await accounts.application.container.make("accounts").closing.close("web", user, "none", details);
+    }
     if (name === "users:verify") await change(accounts, { verified_at: null });
     const [args, isAboutUser] = DEEDS[name]!;
     using events = captureEvents(accounts.application);

@@ -505,6 +505,8 @@ await onEachDatabase("the commands about accounts", (engine) => {
       "users:logout",
       "users:void-password",
       "users:block",
+      "users:close",
+      "users:reopen",
       "users:verify",
       "users:export",
       "users:erase",
