@@ -55,13 +55,18 @@ export interface SecondFactor<User extends object = RegisteredUser> {
    * `true`.
    */
   readonly isGuessable?: boolean;
+  /**
+   * Returns further members of its flow, for API clients: `{ options: "/login/passkey/options" }`, where they get a challenge.
+   * Default: none.
+   */
+  flow?(context: HttpContext): Readonly<Record<string, unknown>>;
   /** Reports whether a user has it. */
   has(user: User): MaybePromise<boolean>;
   /**
    * Reports whether a proof holds, and takes it: of two requests with the same proof, one wins. Attempts are limited by the
    * caller.
    *
-   * @param proof the value of `field`
+   * @param proof the value of `field`; an object is its JSON text
    */
   accept(user: User, proof: string, context: HttpContext): MaybePromise<boolean>;
 }

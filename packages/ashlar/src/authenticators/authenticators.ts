@@ -60,7 +60,8 @@ export class Authenticators {
       const { amr, field, isRequired = false, isGuessable = true } = made;
       const has: SecondFactor["has"] = (user) => made.has(user);
       const accept: SecondFactor["accept"] = (user, proof, context) => made.accept(user, proof, context);
-      return [{ name, amr, field, isRequired, isGuessable, has, accept }];
+      const flow: SecondFactor["flow"] = (context) => made.flow?.(context) ?? {};
+      return [{ name, amr, field, isRequired, isGuessable, flow, has, accept }];
     });
     return this.#factors;
   }

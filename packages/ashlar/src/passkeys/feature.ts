@@ -20,7 +20,14 @@ export const PASSKEYS: Feature = declareFeature({
   services: { passkeys: (application) => new PasskeyService(application) },
   context: { passkeys: (context, application) => new RequestPasskeys(context, application) },
   proofs: { passkey: passkeyProof },
-  authenticators: { passkey: { label: "passkeys.title", factor: passkeyFactor, import: importOfPasskeys } },
+  authenticators: {
+    passkey: {
+      label: "passkeys.title",
+      page: "account.passkeys",
+      factor: passkeyFactor,
+      import: importOfPasskeys,
+    },
+  },
   events: {
     "passkeys.added": { audit: ({ passkeyId }) => ({ passkeyId }) },
     "passkeys.renamed": { audit: ({ passkeyId }) => ({ passkeyId }) },

@@ -34,6 +34,10 @@ export function passkeyFactor({ container }: Application): SecondFactor<Authenti
     // Possession of a key, in hardware or not.
     amr: ["pop"],
     field: "assertion",
+    flow: ({ auth, visitor }) => {
+      const page = visitor === null ? "api.passkey.options" : "passkeys.login.options";
+      return auth.hasRoute(page) ? { options: auth.route(page) } : {};
+    },
     has: async (user) => (await container.make("passkeys").store.count(user)) > 0,
     async accept(user, proof, context) {
       const service = container.make("passkeys");

@@ -27,4 +27,5 @@ export {
   throttleStoreSuite,
   travel,
   travelBack,
+  VirtualAuthenticator,
 } from "../testing/index.ts";

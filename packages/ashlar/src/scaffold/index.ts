@@ -22,8 +22,9 @@ export { type Feature, linesFor, linesForMixin, providersFor } from "./install/i
 export { passkeyFiles } from "./install/passkeys.ts";
 export { personalTokenFiles } from "./install/personal-tokens.ts";
 export { planPublication, writePublication } from "./install/publish.ts";
+export { hasAccountRoutes } from "./install/published-stubs.ts";
 export type { RemainingStep } from "./install/steps.ts";
-export { hasAccountRoutes, twoFactorFiles } from "./install/two-factor.ts";
+export { twoFactorFiles } from "./install/two-factor.ts";
 export { type FilledSecrets, fillSecrets, type NewEnvironment } from "./keys/fill-secrets.ts";
 export {
   type JwtKeyNames,

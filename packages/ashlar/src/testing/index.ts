@@ -7,6 +7,7 @@ export { authenticatorCode } from "./client/authenticator-code.ts";
 export { CookieJar } from "./client/cookie-jar.ts";
 export { createTestClient, TestClient } from "./client/test-client.ts";
 export { TestResponse } from "./client/test-response.ts";
+export { VirtualAuthenticator } from "./client/virtual-authenticator.ts";
 export type { HtmlForm } from "./html/html-forms.ts";
 export { accountStoreSuite } from "./suites/account-store-suite.ts";
 export { dialectSuite } from "./suites/dialect-suite.ts";

@@ -10,8 +10,11 @@ export const MESSAGES: Readonly<Record<keyof typeof TWO_FACTOR_MESSAGES | TwoFac
   "two_factor.trusted_device": "Vertrautes Gerät",
   "two_factor.code": "Sechsstelliger Code",
   "two_factor.missing": "Geben Sie den Code ein, den Ihre Authenticator-App anzeigt.",
+  "two_factor.missingOther":
+    "Ihr Konto braucht dafür einen zweiten Faktor. Verwenden Sie einen, den Sie eingerichtet haben.",
   "two_factor.wrong":
     "Das hat nicht geklappt. Geben Sie den Code ein, den Ihre App jetzt anzeigt, oder einen Wiederherstellungscode, den Sie noch nicht verwendet haben.",
+  "two_factor.wrongOther": "Das hat nicht geklappt. Versuchen Sie es noch einmal, oder nehmen Sie einen anderen Weg.",
   "two_factor.unlock":
     "Für Ihr Konto wurden zu viele falsche Codes ausprobiert. Um sich trotzdem anzumelden, geben Sie drei Codes nacheinander ein, jeden, sobald Ihre App ihn anzeigt. Das war der erste.",
   "two_factor.unlock.second": "Geben Sie jetzt den dritten Code ein, sobald Ihre App ihn anzeigt.",
@@ -29,7 +32,7 @@ export const MESSAGES: Readonly<Record<keyof typeof TWO_FACTOR_MESSAGES | TwoFac
     one: "Auf diesem Gerät {count} Tag lang nicht fragen",
     other: "Auf diesem Gerät {count} Tage lang nicht fragen",
   },
-  "two_factor.page.lost": "App verloren?",
+  "two_factor.page.lost": "Gerät verloren?",
   "two_factor.page.useRecovery": "Wiederherstellungscode verwenden",
   "two_factor.page.setupTitle": "Authenticator-App einrichten",
   "two_factor.page.scan": "Scannen Sie diesen Code mit Ihrer Authenticator-App:",

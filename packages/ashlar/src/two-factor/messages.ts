@@ -8,8 +8,10 @@ export const TWO_FACTOR_MESSAGES = {
   "two_factor.trusted_device": "Trusted device",
   "two_factor.code": "Six-digit code",
   "two_factor.missing": "Enter the code that your authenticator app shows.",
+  "two_factor.missingOther": "Your account needs a second factor for this. Use one of those that you have set up.",
   "two_factor.wrong":
     "That didn't work. Enter the code that your app shows now, or a recovery code that you haven't used.",
+  "two_factor.wrongOther": "That didn't work. Try again, or use another way.",
   "two_factor.unlock":
     "Too many wrong codes were tried for your account. To log in all the same, enter three codes in a row, each as soon as your app shows it. This was the first.",
   "two_factor.unlock.second": "Now enter the third code, as soon as your app shows it.",
@@ -27,7 +29,7 @@ export const TWO_FACTOR_MESSAGES = {
     one: "Don't ask on this device for {count} day",
     other: "Don't ask on this device for {count} days",
   },
-  "two_factor.page.lost": "Lost your app?",
+  "two_factor.page.lost": "Lost your device?",
   "two_factor.page.useRecovery": "Use a recovery code",
   "two_factor.page.setupTitle": "Set up your authenticator app",
   "two_factor.page.scan": "Scan this code with your authenticator app:",

@@ -145,6 +145,11 @@ app/kernel.ts
   "password.confirm": [ConfirmPasswordMiddleware],
 
 app/kernel.ts
+  import { ConfirmPasswordMiddleware } from "ashlar/auth";
+  // in routeMiddleware:
+  confirm: [ConfirmPasswordMiddleware],
+
+app/kernel.ts
   import { VerifiesEmailMiddleware } from "ashlar/auth";
   // in routeMiddleware:
   verified: [VerifiesEmailMiddleware],

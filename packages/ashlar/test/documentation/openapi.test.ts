@@ -1,10 +1,13 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import type { CompiledRoute } from "../../src/routing/index.ts";
-import { createTestClient, type TestClient, type TestResponse } from "../../src/testing/index.ts";
+import { createTestClient, type TestClient, type TestResponse, travelBack } from "../../src/testing/index.ts";
 import { type ClientApi, startClientApi } from "../support/client-api.ts";
+import { FRAMEWORK_FEATURES } from "../support/framework-features.ts";
+import { ORIGIN, PasskeyDevice } from "../support/passkey-device.ts";
+import { App } from "../support/two-factor-shop.ts";
 
 const PACKAGE = join(import.meta.dirname, "..", "..");
 const PASSWORD = "a password of hers";
@@ -26,7 +29,7 @@ const seen = new Set<string>();
 
 beforeAll(async () => {
   document = JSON.parse(await readFile(join(PACKAGE, "data/openapi.json"), "utf8")) as Document;
-  api = await startClientApi({ tokens: "many", personal: true });
+  api = await startClientApi({ tokens: "many", personal: true, factors: true, environment: { APP_URL: ORIGIN } });
 });
 afterAll(() => api?.end());
 
@@ -92,6 +95,9 @@ function described(path: string, method: string, response: TestResponse, status:
 
 const visitor = (): TestClient => createTestClient(api.application).withCsrfToken();
 
+const STEP = "/login/two_factor";
+const APP = "/account/two_factor/app";
+
 let count = 0;
 
 /** Registers someone. */
@@ -111,9 +117,18 @@ async function verificationOf(email: string): Promise<string> {
 const dataOf = (response: TestResponse): Record<string, unknown> =>
   (response.json as { readonly data: Record<string, unknown> }).data;
 
-test("lists the routes of accounts and tokens, and no others", () => {
-  const MARKS = ["Auth.routes", "Api.routes", "Api.personalTokens", "Csrf.routes"];
-  const isOwn = ({ mark, name }: CompiledRoute) => MARKS.includes(mark?.madeBy ?? "") || name === "csrf";
+/** What makes routes for JSON, by the features' manifests; those that are not for accounts, and why. */
+const MAKERS = FRAMEWORK_FEATURES.flatMap(({ feature }) => feature.routes ?? []);
+const OTHERS: Readonly<Record<string, string>> = {
+  "Api.keys": "these keys exist only if tokens are signed with a private key",
+  "Metrics.routes": "its text is for Prometheus",
+};
+
+test("lists all routes that features make for accounts and tokens, and no others", () => {
+  const makers = MAKERS.filter((one) => OTHERS[one] === undefined);
+  const isOwn = ({ mark, name }: CompiledRoute) => makers.includes(mark?.madeBy ?? "") || name === "csrf";
+  const made = new Set(api.application.router.routes.map(({ mark }) => mark?.madeBy));
+  expect(makers.filter((one) => !made.has(one))).toEqual([]);
   const routes = api.application.router.routes.filter(isOwn).flatMap(({ methods, pattern }) => {
     return methods
       .filter((method) => method !== "HEAD")
@@ -244,6 +259,115 @@ const WALKS: Readonly<Record<string, () => Promise<void>>> = {
     described("/account/tokens", "get", await visitor().getJson("/account/tokens"), 401);
     described("/logins", "delete", await client.deleteJson("/logins"), 200);
     described("/logins", "get", await visitor().getJson("/logins"), 401);
+  },
+
+  "two-factor authentication": async () => {
+    const { client, email } = await registered();
+    described(APP, "get", await client.getJson(APP), 403);
+    await client.postJson("/confirm_password", { password: PASSWORD });
+    const enrolment = dataOf(described(APP, "get", await client.getJson(APP), 200));
+    const app = new App(String(enrolment.secret));
+    onTestFinished(travelBack);
+    described(APP, "post", await client.postJson(APP, { code: "no" }), 422);
+    const codes = dataOf(described(APP, "post", await client.postJson(APP, { code: app.shown }), 201));
+    const [recoveryCode] = codes.recoveryCodes as readonly string[];
+
+    const credentials = { email, password: PASSWORD };
+    const half = visitor();
+    expect(dataOf(described("/login", "post", await half.postJson("/login", credentials), 200)).status).toBe("pending");
+    described(STEP, "get", await half.getJson(STEP), 200);
+    described(STEP, "post", await half.postJson(STEP, { code: "000000" }), 200);
+    described(STEP, "post", await half.postJson(STEP, { recovery_code: recoveryCode }), 200);
+    described(STEP, "get", await visitor().getJson(STEP), 401);
+    const other = visitor();
+    await other.postJson("/login", credentials);
+    described(STEP, "post", await other.postJson(STEP, { code: app.next() }), 200);
+
+    const page = "/account/two_factor";
+    described(page, "get", await other.getJson(page), 200);
+    const again = dataOf(await other.getJson(APP));
+    const newer = new App(String(again.secret));
+    described(APP, "post", await other.postJson(APP, { code: newer.shown }), 200);
+    described(`${page}/codes`, "post", await other.postJson(`${page}/codes`), 201);
+    described(`${page}/devices/{id}`, "delete", await other.deleteJson(`${page}/devices/none`), 200);
+    described(page, "delete", await other.deleteJson(page), 200);
+    described(page, "get", await visitor().getJson(page), 401);
+  },
+
+  "two-factor authentication that is required": async () => {
+    // Registered by another name, because a login without a factor waits.
+    const { client, email } = await registered("Hedy");
+    const setup = "/login/two_factor/setup";
+    await api.application.container
+      .make("database")
+      .kysely.updateTable("users")
+      .set({ name: "Frieda" })
+      .where("email", "=", email)
+      .execute();
+    await client.postJson("/logout");
+    const frieda = visitor();
+    const { step, flows } = dataOf(await frieda.postJson("/login", { email, password: PASSWORD }));
+    expect({ step, flows }).toEqual({ step: "two_factor_setup", flows: [{ id: "totp", field: "code", url: setup }] });
+    const { secret } = dataOf(described(setup, "get", await frieda.getJson(setup), 200));
+    described(setup, "post", await frieda.postJson(setup, { code: "no" }), 422);
+    described(setup, "post", await frieda.postJson(setup, { code: new App(String(secret)).shown }), 201);
+  },
+
+  passkeys: async () => {
+    const { client } = await registered();
+    described("/account/passkeys", "get", await client.getJson("/account/passkeys"), 403);
+    await client.postJson("/confirm_password", { password: PASSWORD });
+    const device = new PasskeyDevice();
+    const page = "/account/passkeys";
+    const options = async (one: TestClient, path: string) =>
+      dataOf(described(path, "post", await one.postJson(path), 200)).options as object;
+    const credential = device.create(await options(client, `${page}/options`));
+    const added = dataOf(described(page, "post", await client.postJson(page, { credential, name: "Phone" }), 201));
+    described(page, "post", await client.postJson(page, { credential }), 422);
+    described(page, "get", await client.getJson(page), 200);
+    const own = `${page}/${(added.passkey as Json).id}`;
+    described(`${page}/{id}`, "patch", await client.patchJson(own, { name: "Old phone" }), 200);
+    described(`${page}/{id}`, "patch", await client.patchJson(own, { name: "" }), 422);
+    described(`${page}/signals`, "post", await client.postJson(`${page}/signals`), 200);
+
+    const guest = visitor();
+    const assertion = device.get(await options(guest, "/login/passkey/options"));
+    described("/login/passkey", "post", await guest.postJson("/login/passkey", { assertion }), 200);
+    described("/login/passkey", "post", await visitor().postJson("/login/passkey", { assertion }), 422);
+    const again = device.get(await options(guest, "/confirm_passkey/options"));
+    described("/confirm_passkey", "post", await guest.postJson("/confirm_passkey", { assertion: again }), 200);
+    described("/confirm_passkey", "post", await guest.postJson("/confirm_passkey", { assertion: again }), 422);
+
+    const app = createTestClient(api.application);
+    const path = "/api/passkey/options";
+    const asked = dataOf(described(path, "post", await app.postJson(path), 200));
+    const use = { assertion: device.get(asked) };
+    described("/api/passkey", "post", await app.postJson("/api/passkey", use), 200);
+    described("/api/passkey", "post", await app.postJson("/api/passkey", use), 401);
+    for (const known of ["/.well-known/webauthn", "/.well-known/passkey-endpoints"]) {
+      described(known, "get", await app.getJson(known), 200);
+    }
+    described(`${page}/{id}`, "delete", await client.deleteJson(own), 200);
+    described(page, "get", await visitor().getJson(page), 401);
+  },
+
+  "accounts with passkeys only": async () => {
+    const email = `newcomer-${++count}@example.com`;
+    const newcomer = visitor();
+    const path = "/register/passkey";
+    described(path, "post", await newcomer.postJson(path, { email, name: "Ida" }), 202);
+    described(path, "post", await newcomer.postJson(path, { email: "no" }), 422);
+    const link = (await api.linkTo(email)).pathname;
+    expect(dataOf(described(`${path}/{token}`, "get", await newcomer.getJson(link), 200)).newcomer).toEqual({
+      email,
+      name: "Ida",
+    });
+    const made = dataOf(described(`${path}/{token}/options`, "post", await newcomer.postJson(`${link}/options`), 200));
+    const device = new PasskeyDevice();
+    const credential = device.create(made.options);
+    described(`${path}/{token}`, "post", await newcomer.postJson(link, { credential }), 201);
+    described(`${path}/{token}`, "get", await visitor().getJson(link), 410);
+    described("/home", "get", await newcomer.getJson("/home"), 200);
   },
 
   "an address that changes, and changes back": async () => {

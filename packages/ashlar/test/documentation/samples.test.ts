@@ -103,6 +103,7 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   "dialectSuite(": "its database does not exist",
   "doorSuite(": "it would need another application of the same models",
   "authenticatorCode(": "its page is the application's",
+  "new VirtualAuthenticator()": "no one is logged in",
   "await accounts.events(": "no one is logged in",
   "user.authenticators()": "its user is declared only",
   "isPin(user": "its functions are declared only",

@@ -48,6 +48,8 @@ export interface ClientApiOptions {
   readonly routes?: string;
   /** Whether users can create personal tokens, which needs `tokens`. */
   readonly personal?: boolean;
+  /** Whether it has two-factor authentication, and passkeys; default: `false`. Users who are named Frieda need a second factor. */
+  readonly factors?: boolean;
   /** Lines to replace in `config/session.ts`. */
   readonly session?: readonly [from: string, to: string];
 }
@@ -59,6 +61,7 @@ export async function startClientApi({
   session,
   routes: others = "",
   personal = false,
+  factors = false,
 }: ClientApiOptions = {}): Promise<ClientApi> {
   const { root, remove } = await generateApplication({ pages: false, json: true, api: tokens !== undefined });
   await edit(root, "config/auth.ts", ["// steps: [terms],", STEPS]);
@@ -69,6 +72,10 @@ export async function startClientApi({
   if (session !== undefined) await edit(root, "config/session.ts", session);
   if (tokens === "many") await ashlar(root, "api:install", "--many");
   if (personal) await ashlar(root, "tokens:install");
+  if (factors) {
+    await ashlar(root, "auth", "--two-factor", "--passkeys");
+    await edit(root, "config/two-factor.ts", ["required: false", "required: ({ name }) => name === 'Frieda'"]);
+  }
   const { application, end } = await bootApplication(root, { environment });
   const mail = await captureMail(application);
   const { url } = await application.listen({ port: 0, hostname: "127.0.0.1", handleSignals: false });

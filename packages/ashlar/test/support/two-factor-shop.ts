@@ -23,6 +23,8 @@ export const CREDENTIALS: { readonly email: string; readonly password: string } 
 
 /** How an application with two-factor authentication differs from a generated one. */
 export interface TwoFactorShopOptions extends BootOptions {
+  /** Whether passkeys are added by the same command; default: `false`. */
+  readonly passkeys?: boolean;
   /** Settings of `config/two-factor.ts`, as text: `trustDays: 30`. */
   readonly settings?: readonly string[];
   /** Changes of generated files: the path, what is replaced, and with what. */
@@ -43,11 +45,16 @@ export class TwoFactorShop {
     this.#end = end;
   }
 
-  static async install({ settings = [], edits = [], ...options }: TwoFactorShopOptions = {}): Promise<TwoFactorShop> {
+  static async install({
+    settings = [],
+    edits = [],
+    passkeys = false,
+    ...options
+  }: TwoFactorShopOptions = {}): Promise<TwoFactorShop> {
     const { root, remove } = await generateApplication({});
     for (const command of [
       ["api:install", "--many"],
-      ["auth", "--two-factor"],
+      ["auth", "--two-factor", ...(passkeys ? ["--passkeys"] : [])],
     ]) {
       const { code, errors } = await ashlar(root, ...command);
       expect([command, code, errors]).toEqual([command, 0, ""]);

@@ -84,13 +84,14 @@ export interface ManualStep {
   readonly adds?: StepAddition;
 }
 
-/** An addition to a list or an object in a file. */
+/** An addition to a list, an object or a model in a file. */
 export interface StepAddition {
   /** The values that it uses: the name, and the module that the file imports it from. */
   readonly imports: readonly { readonly name: string; readonly from: string }[];
   /**
    * The variable with the list or the object; for an object in an object, also the keys that lead there: `["DRIVERS", "jwt"]`. A
-   * property of a class follows the name of the class: `["Kernel", "routeMiddleware"]`.
+   * property of a class follows the name of the class: `["Kernel", "routeMiddleware"]`. The name of a model alone adds a mixin to
+   * it, which is the text: `["User"]`.
    */
   readonly to: readonly [variable: string, ...keys: string[]];
   /** An element, such as `...Stock.routes()`, or a property, such as `stock: stock()`, with double quotes around its texts. */

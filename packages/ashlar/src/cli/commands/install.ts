@@ -50,33 +50,34 @@ function installCommand(terminal: Terminal, name: string, feature: Feature, desc
     command
       .option("--json", "without pages, for your own front end: every route responds with JSON")
       .option("--force", "overwrite existing files that differ")
-      .addOption(
-        new Option("--passkeys", "add passkeys to the accounts: their table, pages, script and routes").conflicts([
-          "force",
-          "json",
-          "migrations",
-        ]),
-      )
-      .addOption(
-        new Option("--two-factor", "also two-factor authentication: its table, settings, pages and mail").conflicts([
-          "migrations",
-          "migrate",
-        ]),
-      );
+      .addOption(withAccounts("--passkeys", "add passkeys to the accounts: their table, pages, script and routes"))
+      .addOption(withAccounts("--two-factor", "also two-factor authentication: its table, settings, pages and mail"));
   } else {
     command
       .option("--many", "users have several tokens: their table, and tokens: many() in config/api.ts")
       .addOption(new Option("--print-names").hideHelp());
   }
   return command.action(async ({ passkeys, twoFactor, ...options }: Options) => {
-    const isDryRun = options.dryRun === true;
-    // Both are added to the accounts that an application has.
-    const isComplete = passkeys === true || (twoFactor === true && (await hasAccountRoutes(terminal.root)));
-    if (!isComplete) await install(terminal, feature, options);
-    if (twoFactor) await publish(terminal, await twoFactorFiles(terminal.root), isDryRun);
-    if (passkeys) await publish(terminal, await passkeyFiles(terminal.root), isDryRun);
-    if (passkeys && options.migrate) await migrate(terminal);
+    const additions = [...(twoFactor ? [twoFactorFiles] : []), ...(passkeys ? [passkeyFiles] : [])];
+    if (additions.length === 0) return install(terminal, feature, options);
+    const { migrate: isMigrated, dryRun, ...others } = options;
+    // An application that has accounts keeps them as they are.
+    const isComplete = await hasAccountRoutes(terminal.root);
+    if (!isComplete) await install(terminal, feature, dryRun ? { ...others, dryRun } : others);
+    if (!isComplete && dryRun) {
+      terminal.print(
+        "What is added to these accounts can be shown once they are there: run the command without --dry-run.",
+      );
+      return;
+    }
+    for (const filesOf of additions) await publish(terminal, await filesOf(terminal.root), dryRun === true);
+    if (isMigrated) await migrate(terminal);
   });
+}
+
+/** An option for what is added to accounts. */
+function withAccounts(flag: string, description: string): Option {
+  return new Option(flag, description).conflicts(["force", "migrations"]);
 }
 
 async function install(

@@ -4,10 +4,13 @@ import { bare, type Code } from "./code.ts";
 import { classesOf, initialValueOf, memberOf, propertyOf, withElement, withProperty } from "./declarations.ts";
 import type { Edit } from "./edits.ts";
 import { importsOf, withImport } from "./imports.ts";
+import { mixing } from "./user-model-edits.ts";
 
-/** Adds an element to a list, or a property to an object, with its imports. */
+/** Adds an element to a list, a property to an object, or a mixin to a class, with its imports. */
 export function adding({ imports, to: [variable, ...keys], text }: StepAddition): Edit {
   return (code) => {
+    const mixin = imports.find(({ name }) => name === text);
+    if (keys.length === 0 && mixin !== undefined && isClass(code, variable)) return mixing(text, mixin.from)(code);
     let own = code;
     for (const { name, from } of imports) {
       const made = withImport(own, name, from);
@@ -35,6 +38,10 @@ function placeIn(code: Code, name: string, keys: readonly string[]): Node | null
     (node, key) => (node?.type === "ObjectExpression" ? propertyValue(node, key) : null),
     first,
   );
+}
+
+function isClass(code: Code, name: string): boolean {
+  return classesOf(code).some(({ id }) => id?.name === name);
 }
 
 function classProperty(code: Code, name: string, property: string): Node | null {

@@ -139,6 +139,7 @@ const PAGES: readonly Step[] = [
   middleware("auth", "AuthenticationMiddleware", "ashlar/auth"),
   middleware("auth.page", "AuthPageMiddleware", "ashlar/auth"),
   middleware("password.confirm", "ConfirmPasswordMiddleware", "ashlar/auth"),
+  middleware("confirm", "ConfirmPasswordMiddleware", "ashlar/auth"),
   VERIFIED,
   middleware("throttle", "ThrottleMiddleware", "ashlar/throttle"),
   mixin("Authenticates", "ashlar/auth", "Model"),

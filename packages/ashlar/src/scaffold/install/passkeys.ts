@@ -1,11 +1,16 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { PublishedFiles } from "../../boot/index.ts";
-import { AshlarError } from "../../support/index.ts";
-import { hasAccountPages, type PublishedStep, publishedStubs } from "./published-stubs.ts";
+import {
+  AUTHENTICATORS_STEP,
+  authenticatorMigrations,
+  hasAccountPages,
+  type PublishedStep,
+  publishedStubs,
+  requireAccounts,
+} from "./published-stubs.ts";
 
 const FOLDER = "app/controllers/auth";
-const ACCOUNTS = `${FOLDER}/index.ts`;
 const API_SETTINGS = "config/api.ts";
 const PASSKEYS = `${FOLDER}/passkeys-controller.ts`;
 const LOGIN = `${FOLDER}/passkey-login-controller.ts`;
@@ -16,6 +21,7 @@ const REGISTER = `${FOLDER}/register-controller.ts`;
 const WITHOUT_PAGES: Readonly<Record<string, string>> = {
   [PASSKEYS]: "passkeys-controller.json.ts",
   [LOGIN]: "passkey-login-controller.json.ts",
+  "tests/passkeys.test.ts": "passkeys.json.test.ts",
 };
 const WITH_PAGES: Readonly<Record<string, string>> = {
   [PASSKEYS]: "passkeys-controller.ts",
@@ -23,6 +29,7 @@ const WITH_PAGES: Readonly<Record<string, string>> = {
   "views/auth/passkeys.edge": "passkeys.edge",
   "views/auth/confirm_passkey.edge": "confirm_passkey.edge",
   "public/passkeys.js": "passkeys.js",
+  "tests/passkeys.test.ts": "passkeys.test.ts",
 };
 
 const REGISTRATION_WITHOUT_PAGES = { [REGISTRATION]: "passkey-registration-controller.json.ts" };
@@ -39,9 +46,7 @@ const REGISTRATION_WITH_PAGES = {
  * @throws `E_COMMAND` if the application has no accounts
  */
 export async function passkeyFiles(root: string): Promise<PublishedFiles> {
-  if (!existsSync(join(root, ACCOUNTS))) {
-    throw new AshlarError("E_COMMAND", "The application has no accounts. To add them: npx ashlar auth");
-  }
+  await requireAccounts(root);
   const hasPages = hasAccountPages(root);
   const registration = hasPages ? REGISTRATION_WITH_PAGES : REGISTRATION_WITHOUT_PAGES;
   const registers = existsSync(join(root, REGISTER));
@@ -50,8 +55,13 @@ export async function passkeyFiles(root: string): Promise<PublishedFiles> {
       ...(hasPages ? WITH_PAGES : WITHOUT_PAGES),
       ...(registers ? registration : {}),
     }),
-    migrations: await publishedStubs("passkeys", { create_authenticators: "create_authenticators.ts" }),
-    steps: [PROVIDER_STEP, ...routeSteps(root, hasPages, registers), ...(hasPages ? VIEW_STEPS : [])],
+    migrations: await authenticatorMigrations(),
+    steps: [
+      PROVIDER_STEP,
+      AUTHENTICATORS_STEP,
+      ...routeSteps(root, hasPages, registers),
+      ...(hasPages ? VIEW_STEPS : []),
+    ],
   };
 }
 

@@ -1,7 +1,12 @@
 import type { PublishedFiles } from "../../boot/index.ts";
-import { AshlarError } from "../../support/index.ts";
-import { codeOf } from "../files/existing-files.ts";
-import { hasAccountPages, type PublishedStep, publishedStubs } from "./published-stubs.ts";
+import {
+  AUTHENTICATORS_STEP,
+  authenticatorMigrations,
+  hasAccountPages,
+  type PublishedStep,
+  publishedStubs,
+  requireAccounts,
+} from "./published-stubs.ts";
 
 const CONTROLLERS = "app/controllers/auth";
 const LOGIN = `${CONTROLLERS}/two-factor-login-controller.ts`;
@@ -12,6 +17,7 @@ const ALWAYS: Readonly<Record<string, string>> = { "config/two-factor.ts": "two-
 const WITHOUT_PAGES: Readonly<Record<string, string>> = {
   [LOGIN]: "two-factor-login-controller.json.ts",
   [ACCOUNT]: "two-factor-account-controller.json.ts",
+  "tests/two-factor.test.ts": "two-factor.json.test.ts",
 };
 const WITH_PAGES: Readonly<Record<string, string>> = {
   [LOGIN]: "two-factor-login-controller.ts",
@@ -26,11 +32,6 @@ const WITH_PAGES: Readonly<Record<string, string>> = {
   "tests/two-factor.test.ts": "two-factor.test.ts",
 };
 
-/** Reports whether an application has accounts, which two-factor authentication builds on. */
-export async function hasAccountRoutes(root: string): Promise<boolean> {
-  return /\bAuth\.routes\(/.test(await codeOf(root, "routes/web.ts"));
-}
-
 /**
  * The files that two-factor authentication needs: the migration of its table, its settings, pages, mail and test; and what turns it
  * on in the author's files.
@@ -38,14 +39,19 @@ export async function hasAccountRoutes(root: string): Promise<boolean> {
  * @throws `E_COMMAND` if the application has no accounts
  */
 export async function twoFactorFiles(root: string): Promise<PublishedFiles> {
-  if (!(await hasAccountRoutes(root))) {
-    throw new AshlarError("E_COMMAND", "The application has no accounts. To add them: npx ashlar auth");
-  }
+  await requireAccounts(root);
   const hasPages = hasAccountPages(root);
   return {
     files: await publishedStubs("two-factor", { ...ALWAYS, ...(hasPages ? WITH_PAGES : WITHOUT_PAGES) }),
-    migrations: await publishedStubs("two-factor", { create_authenticators: "create_authenticators.ts" }),
-    steps: [PROVIDER, NAMED_MIDDLEWARE, WEB_MIDDLEWARE, routesStep(hasPages), ...(hasPages ? [MAIL] : [])],
+    migrations: await authenticatorMigrations(),
+    steps: [
+      PROVIDER,
+      AUTHENTICATORS_STEP,
+      NAMED_MIDDLEWARE,
+      WEB_MIDDLEWARE,
+      routesStep(hasPages),
+      ...(hasPages ? [MAIL] : []),
+    ],
   };
 }
 

@@ -1,4 +1,5 @@
-import { asAuthenticatable, type FeatureProof, type LoginInProgress } from "../../auth/index.ts";
+import { asAuthenticatable, type FeatureProof, type LoginFlow, type LoginInProgress } from "../../auth/index.ts";
+import type { HttpContext } from "../../http/index.ts";
 import { AshlarError, type Message, type RegisteredUser } from "../../support/index.ts";
 import { RECOVERY_CODE } from "../factors/recovery-codes.ts";
 import { TOTP } from "../factors/totp.ts";
@@ -8,6 +9,9 @@ import type { TwoFactorService } from "../two-factor.ts";
 import { Unlocking } from "./unlocking.ts";
 
 type Factor = TwoFactorService["factors"][number];
+
+/** The factors whose proofs are typed in. */
+const CODES: readonly string[] = [TOTP, RECOVERY_CODE];
 
 /** The field of a request's body that makes the device of a login a trusted one. */
 const TRUST = "trust_device";
@@ -21,7 +25,11 @@ export function twoFactorProof(service: () => TwoFactorService): FeatureProof {
   return {
     amr: [],
     has: (user) => service().isAsked(user),
-    step: { page: "two_factor", check: (login) => step.check(login), flows: (user) => step.flows(user) },
+    step: {
+      page: "two_factor",
+      check: (login) => step.check(login),
+      flows: (user, context) => step.flows(user, context),
+    },
   };
 }
 
@@ -39,7 +47,10 @@ class TwoFactorStep {
     const owner = asAuthenticatable(user);
     if (purpose === "login" && (await this.#service.devices.isTrusted(context, owner))) return "passed";
     const given = await this.#given(login);
-    if (given === null) return { pending: message("two_factor.missing") };
+    if (given === null) {
+      const hasApp = await this.#service.totp.has(owner);
+      return { pending: message(hasApp ? "two_factor.missing" : "two_factor.missingOther") };
+    }
     const refusal = await this.#prove(login, given.factor, given.proof);
     if (refusal !== null) return { pending: refusal };
     if (purpose === "login") await this.#trust(login);
@@ -47,17 +58,19 @@ class TwoFactorStep {
   }
 
   /** Each factor of a user is one way to pass it. */
-  async flows(user: RegisteredUser): Promise<readonly { readonly id: string; readonly field: string }[]> {
-    const flows: { id: string; field: string }[] = [];
-    for (const { name, field, has } of this.#service.factors) if (await has(user)) flows.push({ id: name, field });
+  async flows(user: RegisteredUser, context: HttpContext): Promise<readonly LoginFlow[]> {
+    const flows: LoginFlow[] = [];
+    for (const { name, field, flow, has } of this.#service.factors) {
+      if (await has(user)) flows.push({ id: name, field, ...flow?.(context) });
+    }
     return flows;
   }
 
   /** The first factor of the user that the request has a proof of. One that the login began with isn't a second one. */
   async #given({ by, context, user }: LoginInProgress): Promise<{ factor: Factor; proof: string } | null> {
     for (const factor of this.#service.factors) {
-      const proof = context.request.bodyInput(factor.field);
-      if (factor.name === by || typeof proof !== "string" || proof === "") continue;
+      const proof = textOf(context.request.bodyInput(factor.field));
+      if (factor.name === by || proof === "") continue;
       if (await factor.has(user)) return { factor, proof };
     }
     return null;
@@ -72,7 +85,7 @@ class TwoFactorStep {
     const limit = factor.isGuessable === false ? RECOVERY_LIMIT : undefined;
     try {
       const holds = await login.prove(() => factor.accept(user, proof, context), given, limit);
-      if (!holds) return message("two_factor.wrong");
+      if (!holds) return message(CODES.includes(factor.name) ? "two_factor.wrong" : "two_factor.wrongOther");
     } catch (error) {
       const isUsedUp = error instanceof AshlarError && error.code === "E_TOO_MANY_REQUESTS";
       if (!isUsedUp || unlocking === null) throw error;
@@ -119,4 +132,10 @@ class TwoFactorStep {
   get #service(): TwoFactorService {
     return this.#makeService();
   }
+}
+
+/** A proof as a form sends it. API clients send some, such as that of a passkey, as an object. */
+function textOf(input: unknown): string {
+  if (typeof input === "string") return input;
+  return typeof input === "object" && input !== null ? JSON.stringify(input) : "";
 }

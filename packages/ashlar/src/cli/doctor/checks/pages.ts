@@ -35,6 +35,7 @@ const NAMED = [
   ["auth", AuthenticationMiddleware],
   ["auth.page", AuthPageMiddleware],
   ["password.confirm", ConfirmPasswordMiddleware],
+  ["confirm", ConfirmPasswordMiddleware],
   ["verified", VerifiesEmailMiddleware],
   ["throttle", ThrottleMiddleware],
 ] as const;
