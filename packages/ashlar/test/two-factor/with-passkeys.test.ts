@@ -112,6 +112,16 @@ describe("the page of the step", () => {
     (await client.submit(await client.get("/login"), '[action="/login"]', CREDENTIALS)).assertRedirect("/home");
   });
 
+  test("users whose only factor is a passkey prove it, not their password, to set up an app", async () => {
+    await shop.addAda();
+    const client = await shop.loggedIn();
+    const device = new PasskeyDevice();
+    (await addPasskey(client, device)).assertStatus(201);
+    (await client.get(SETTINGS)).assertRedirect("/confirm_passkey");
+    (await proveBy(client, device, "/confirm_passkey")).assertStatus(200);
+    (await client.get(SETTINGS)).assertStatus(200);
+  });
+
   test("asks for a passkey when the password is confirmed, too", async () => {
     const { client, device } = await userWithBoth();
     travel(11);

@@ -52,7 +52,7 @@ export class TwoFactorMiddleware implements Middleware {
     if (!hasFactor && mode === OWN) return next();
     const error = new AshlarError(hasFactor ? "E_TWO_FACTOR_REQUIRED" : "E_TWO_FACTOR_SETUP_REQUIRED");
     if (context.request.wantsJson()) throw error;
-    const page = hasFactor ? await confirmingPage(context, user) : "account.two_factor.app";
+    const page = hasFactor ? await confirmingPage(context, user, this.#service()) : "account.two_factor.app";
     if (page === null || !auth.hasRoute(page)) throw error;
     rememberPage(context);
     return auth.redirectToRoute(page);
@@ -115,11 +115,20 @@ async function isByTwo(context: HttpContext, guard: Guard): Promise<boolean> {
   return Array.isArray(amr) && amr.includes("mfa");
 }
 
-/** The page on which a user can prove who they are again, which then asks for the second factor. */
-async function confirmingPage(context: HttpContext, user: RegisteredUser): Promise<string | null> {
+/**
+ * The page on which a user can prove who they are by two factors. Any proof leads there if the second step is asked; otherwise only
+ * one that is a second factor itself, such as a passkey: a password alone would lead back here.
+ */
+async function confirmingPage(
+  context: HttpContext,
+  user: RegisteredUser,
+  service: TwoFactorService,
+): Promise<string | null> {
   const proofs = await context.auth.registry.proofs.ownedBy(asAuthenticatable(user));
-  const own = proofs.find(({ page, startsLogins }) => startsLogins === true && page !== undefined);
-  return own?.page ?? null;
+  const own = proofs.filter(({ page, startsLogins }) => startsLogins === true && page !== undefined);
+  const factor = own.find(({ name }) => service.factors.some((one) => one.name === name));
+  const first = (await service.isAsked(user)) ? own[0] : (factor ?? own[0]);
+  return first?.page ?? null;
 }
 
 /** Remembers the page that a visitor wanted. */

@@ -89,7 +89,7 @@ function misplacedFindings(subject: Subject, route: CompiledRoute): Finding[] {
   const isUnder = prefix !== null && `${route.pattern}/`.startsWith(`${prefix}/`);
   const named = route.middleware.find((name) => name === "guard:jwt" || name === "auth:jwt");
   const isForClients = named !== undefined;
-  if (!isForClients && !(isUnder && !isPage(route) && !isMadeBy(route, "Api.routes"))) return [];
+  if (!isForClients && !(isUnder && !isPage(route) && !isTokenEndpoint(route))) return [];
   const reason = isForClients
     ? `is for API clients (${named}), and`
     : `is under ${prefix}, as the API's routes are, but`;
@@ -108,12 +108,17 @@ function apiPrefixOf({ bindings }: Subject): string | null {
   return prefix === "" ? null : prefix;
 }
 
+/** Whether a route issues tokens to API clients, who have no session. */
+function isTokenEndpoint(route: CompiledRoute): boolean {
+  return isMadeBy(route, "Api.routes") || isMadeBy(route, "Passkeys.tokens");
+}
+
 /** Whether a route changes something, in an application with sessions. */
 function needsProtection(subject: Subject, route: CompiledRoute): boolean {
   return (
     route.methods.some((method) => UNSAFE.has(method)) &&
     subject.boot.application!.container.has("session") &&
-    !isMadeBy(route, "Api.routes") &&
+    !isTokenEndpoint(route) &&
     !runs(subject, route, VerifyCsrfToken)
   );
 }
