@@ -28,8 +28,8 @@ export interface MetricsSettings {
    */
   readonly hostname?: Optional<string>;
   /**
-   * A path in the application for the metrics, such as `/metrics`, instead of a separate port. It needs a {@link
-   * token}.
+   * A path in the application for the metrics, such as `/metrics`, instead of a separate port. It needs a
+   * {@link token}.
    */
   readonly path?: Optional<string>;
   /**

@@ -139,8 +139,8 @@ export class RouteDefinition {
    *
    * A larger body gets 413 (`E_PAYLOAD_TOO_LARGE`). `APP.limits.maxFiles` limits the number of files in a form.
    *
-   * @param limit bytes, or text with a unit: `"512kb"`, `"10mb"`; up to 2 GiB. With {@link streamsBody} or {@link
-   *   streamsFiles}, any size, or `Infinity` for no limit
+   * @param limit bytes, or text with a unit: `"512kb"`, `"10mb"`; up to 2 GiB. With {@link streamsBody} or
+   *   {@link streamsFiles}, any size, or `Infinity` for no limit
    */
   bodyLimit(limit: BodyLimit): RouteDefinition {
     return this.with({ bodyLimit: limit });

@@ -15,7 +15,9 @@ describe("S108 the account routes without pages", () => {
   test("are the others without the forms, and without anything that leads to a page", () => {
     const pages = namesOf(authRoutes(ACCOUNT_CONTROLLERS));
     const json = namesOf(authRoutes(ACCOUNT_CONTROLLERS, { json: true }));
-    expect(json).toEqual(pages.filter((name) => name !== null && ![...FORMS, "account.email", "account.close"].includes(name)));
+    expect(json).toEqual(
+      pages.filter((name) => name !== null && ![...FORMS, "account.email", "account.close"].includes(name)),
+    );
     expect(pages).toHaveLength(json.length + FORMS.length + 4);
   });
 
