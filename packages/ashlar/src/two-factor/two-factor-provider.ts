@@ -51,10 +51,12 @@ export class TwoFactorProvider extends Provider {
       [GRACE]: {},
     },
     proofs: {
-      two_factor: ({ container }) => twoFactorProof(() => container.make("twoFactor")),
+      two_factor: (application) => ({
+        ...twoFactorProof(() => application.container.make("twoFactor")),
+        data: kindData([TOTP, RECOVERY_CODE, TRUSTED_DEVICE, GRACE])(application),
+      }),
       [SETUP_STEP]: ({ container }) => setupProof(() => container.make("twoFactor")),
     },
-    userData: { two_factor: kindData([TOTP, RECOVERY_CODE, TRUSTED_DEVICE, GRACE]) },
     events: {
       "two_factor.added": { audit: ({ factor }) => ({ factor }) },
       "two_factor.replaced": { audit: ({ factor }) => ({ factor }) },

@@ -137,6 +137,16 @@ const DOORS: Readonly<Record<string, Door>> = {
     ended: ["everything: registered_again"],
     accounts: { preventEnumeration: true },
   },
+  "an address that is proved for the first time": {
+    async pass(bench) {
+      await bench.unverify();
+      const { application } = bench.accounts;
+      const context = application.serving.contextFor(new Request(application.url));
+      await bench.services.firstProof.give(context, "web", await bench.user());
+    },
+    survivors: NOTHING,
+    ended: ["everything: address_proved"],
+  },
   "a block": {
     pass: async (bench) => bench.services.blocks.block("web", await bench.user(), OPERATOR),
     survivors: NOTHING,
@@ -259,6 +269,7 @@ const PLACES = [
   "auth/accounts/access/account-blocks.ts",
   "auth/accounts/access/all-access.ts",
   "auth/accounts/access/password-voiding.ts",
+  "auth/accounts/access/first-proof.ts",
   "auth/accounts/access/user-deletion.ts",
   "auth/accounts/account-administration.ts",
   "auth/accounts/account-data.ts",

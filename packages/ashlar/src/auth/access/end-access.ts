@@ -29,6 +29,8 @@ export const ACCESS_END_REASONS = [
   "email_change_undone",
   /** Someone has registered the address of an account that was never verified. */
   "registered_again",
+  /** The address was proved for the first time, so everything that was set up before has ended. */
+  "address_proved",
   "blocked",
   "unblocked",
   /** The account was closed. Until it is deleted or anonymized, a login reopens it. */

@@ -10,6 +10,7 @@ import { AccountAccess } from "./access/account-access.ts";
 import { AccountBlocks } from "./access/account-blocks.ts";
 import { AccountClosing } from "./access/account-closing.ts";
 import { ClosedAccountRemoval } from "./access/closed-account-removal.ts";
+import { FirstProof } from "./access/first-proof.ts";
 import { PasswordVoiding } from "./access/password-voiding.ts";
 import { UserDeletion } from "./access/user-deletion.ts";
 import { type AccountData, accountData } from "./account-data.ts";
@@ -78,6 +79,7 @@ export class AccountServices {
   readonly emailVerification: EmailVerification;
   readonly emailChange: EmailChange;
   readonly emailUndo: EmailUndo;
+  readonly firstProof: FirstProof;
   readonly deviceLinks: DeviceLinks;
   readonly passwordReset: PasswordReset;
   readonly passwordChange: PasswordChange;
@@ -194,10 +196,12 @@ export class AccountServices {
       epochs: new RegistrationEpochs(own.key),
     });
     this.emailUndo = new EmailUndo(common);
+    this.firstProof = new FirstProof({ ...common, proofs: container.make("proofs") });
     this.deviceLinks = new DeviceLinks({ ...common, application, container });
     container.make("auth").guesses.warnings = this.deviceLinks;
     this.passwordReset = new PasswordReset({
       ...common,
+      firstProof: this.firstProof,
       epochs: new ResetEpochs(own.key),
       expiresInMinutes,
       firstPasswordByMail,

@@ -68,7 +68,10 @@ export interface FeatureProof<User extends object = RegisteredUser> {
    * it throws, access does not end. Leave it out if there is nothing to remove; the proof itself stays.
    */
   endAccess?(user: Authenticatable): MaybePromise<void>;
-  /** Its data about users, which is part of exports, and deleted with the account; see {@link UserDataSource}. */
+  /**
+   * Its data about users, which is part of exports, and deleted with the account; see {@link UserDataSource}. It is also deleted
+   * when a mail proves the address of an account for the first time, because someone else may have set it up before.
+   */
   readonly data?: Pick<UserDataSource, "export" | "erase">;
 }
 

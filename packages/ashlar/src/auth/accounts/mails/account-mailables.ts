@@ -84,6 +84,12 @@ export interface EmailChangeUndoneData extends AccountNoticeData {
   readonly restoredEmail: string;
 }
 
+/** The data of the mail about ways to log in that were removed when the address was proved for the first time. */
+export interface AddressProvedData extends AccountNoticeData {
+  readonly email: string;
+  readonly provedAt: Date;
+}
+
 /** The data of the mail that notifies the owner of an address that someone tried to use it for another account. */
 export interface EmailTakenData extends AccountNoticeData {
   /** The owner's address, which is the recipient. */
@@ -158,6 +164,7 @@ export interface FrameworkAccountMails {
   readonly emailChanged: EmailChangedData;
   readonly emailChangeCompleted: EmailChangeCompletedData;
   readonly emailChangeUndone: EmailChangeUndoneData;
+  readonly addressProved: AddressProvedData;
   readonly emailTaken: EmailTakenData;
   readonly newDevice: NewDeviceData;
   readonly guessesUsedUp: GuessesUsedUpData;

@@ -2,6 +2,7 @@ import { Mailable, type MailContent } from "../../../mail/index.ts";
 import type {
   AccountClosedData,
   AccountMailables,
+  AddressProvedData,
   EmailChangeCompletedData,
   EmailChangedData,
   EmailChangeUndoneData,
@@ -152,6 +153,21 @@ class EmailChangeUndone extends PlainMail<EmailChangeUndoneData> {
   }
 }
 
+class AddressProved extends PlainMail<AddressProvedData> {
+  override subject(): string {
+    return this.t("mails.addressProved.subject");
+  }
+
+  override paragraphs(): readonly Paragraph[] {
+    const { provedAt, newPasswordUrl } = this.data;
+    return [
+      this.t("mails.addressProved.lead", { moment: provedAt }),
+      this.t("mails.addressProved.yours"),
+      ...(newPasswordUrl === null ? [] : [this.t("mails.addressProved.password"), newPasswordUrl]),
+    ];
+  }
+}
+
 class EmailTaken extends PlainMail<EmailTakenData> {
   override subject(): string {
     return this.t("mails.taken.subject");
@@ -259,6 +275,7 @@ export const BUILT_IN_MAILS: AccountMailables = Object.freeze({
   emailChanged: EmailChanged,
   emailChangeCompleted: EmailChangeCompleted,
   emailChangeUndone: EmailChangeUndone,
+  addressProved: AddressProved,
   emailTaken: EmailTaken,
   guessesUsedUp: GuessesUsedUp,
   tokenReused: TokenReused,

@@ -49,6 +49,11 @@ export const MESSAGES: Readonly<Record<keyof typeof MAIL_MESSAGES, string>> = {
   "mails.undone.notYou":
     "Wenn nicht, kann jemand anderes die E-Mails an {restored} lesen. Sichern Sie zuerst dieses Postfach. Wählen Sie dann ein neues Passwort.",
   "mails.undone.contact": "Wenn Sie in dieses Postfach nicht hineinkommen, wenden Sie sich an uns.",
+  "mails.addressProved.subject": "Frühere Wege zur Anmeldung wurden von Ihrem Konto entfernt",
+  "mails.addressProved.lead":
+    "Sie haben zum ersten Mal gezeigt, dass diese E-Mail-Adresse Ihnen gehört: {moment}. Bis dahin hätte jemand anderes Ihr Konto einrichten können. Zur Sicherheit haben wir die Wege zur Anmeldung entfernt, die vorher eingerichtet wurden, und alle Anmeldungen beendet.",
+  "mails.addressProved.yours": "Falls Sie sie selbst eingerichtet haben, richten Sie sie neu ein.",
+  "mails.addressProved.password": "Ein Passwort können Sie hier wählen:",
   "mails.taken.subject": "Sie haben schon ein Konto",
   "mails.taken.change":
     "Jemand wollte dies zur E-Mail-Adresse eines anderen Kontos machen. Sie gehört zu Ihrem, deshalb hat sich nichts geändert.",

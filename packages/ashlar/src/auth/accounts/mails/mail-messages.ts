@@ -46,6 +46,11 @@ export const MAIL_MESSAGES = {
   "mails.undone.notYou":
     "If it wasn't you, someone else can read the email sent to {restored}. Secure that mailbox first. Then set a new password.",
   "mails.undone.contact": "If you can't get into that mailbox, contact us.",
+  "mails.addressProved.subject": "Earlier ways to log in were removed from your account",
+  "mails.addressProved.lead":
+    "On {moment}, you proved for the first time that this email address is yours. Until then, someone else could have set up your account. To be safe, we have removed the ways to log in that were set up before, and ended all logins.",
+  "mails.addressProved.yours": "If you set them up yourself, set them up again.",
+  "mails.addressProved.password": "You can set a password here:",
   "mails.taken.subject": "You already have an account",
   "mails.taken.change":
     "Someone tried to make this the email address of another account. It already belongs to your account, so nothing has changed.",

@@ -112,6 +112,7 @@ export const BUILT_IN_NAMES: readonly (keyof FrameworkAccountMails)[] = [
   "emailChanged",
   "emailChangeCompleted",
   "emailChangeUndone",
+  "addressProved",
   "emailTaken",
   "guessesUsedUp",
   "newDevice",

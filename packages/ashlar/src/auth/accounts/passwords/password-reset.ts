@@ -10,6 +10,7 @@ import { confirmationRequired } from "../../proofs/confirmation.ts";
 import type { AccountUser } from "../../users/account-store.ts";
 import { awaitsVerification, isBlocked } from "../../users/authenticatable.ts";
 import type { AccountAccess } from "../access/account-access.ts";
+import type { FirstProof } from "../access/first-proof.ts";
 import type { AccountClaim, AccountLinks } from "../links/account-links.ts";
 import type { AccountPages } from "../links/account-pages.ts";
 import type { AccountPromises, PromiseWork } from "../links/account-promises.ts";
@@ -38,6 +39,7 @@ export interface PasswordResetDependencies {
   readonly access: AccountAccess;
   readonly promises: AccountPromises;
   readonly epochs: ResetEpochs;
+  readonly firstProof: FirstProof;
   /** How long a reset can be used, in minutes; `null` if it never expires. */
   readonly expiresInMinutes: number | null;
   /** `ACCOUNTS.firstPasswordByMail` */
@@ -141,7 +143,7 @@ export class PasswordReset {
     password: unknown,
     confirmation: unknown,
   ): Promise<AccountUser | null> {
-    const { users, mails, resets, access, epochs } = this.#dependencies;
+    const { users, mails, resets, access, epochs, firstProof } = this.#dependencies;
     if (token === null || token === undefined) return null;
     if (typeof token !== "string") throw new ValidationError({ token: [message("auth.input.text")] });
     const found = await this.#find(context, token);
@@ -176,6 +178,9 @@ export class PasswordReset {
         const [{ language }, changedAt] = [context, currentDate()];
         const notice = { guard, language, user: changed, email, changedAt, wasReset: true };
         await mails.tryQueue("passwordChanged", email, notice);
+        // Someone else may have registered the account.
+        if (!isVerified || !(await firstProof.removeProofs(changed))) return;
+        await mails.tryQueue("addressProved", email, { guard, language, user: changed, email, provedAt: changedAt });
       },
     });
     if (user === null) return this.#setBefore(context, token, sent);
