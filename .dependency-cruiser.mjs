@@ -14,7 +14,7 @@ export const layers = [
   ["auth"],
   ["api"],
   ["authenticators"],
-  ["two-factor", "passkeys"],
+  ["two-factor", "passkeys", "login-links"],
   ["metrics", "telemetry"],
   ["scaffold", "testing"],
   ["cli", "public"],

@@ -70,6 +70,7 @@ const CONTENTS: readonly Part[] = [
           "accounts-on-call",
           "login-steps",
           "proofs",
+          "login-links",
           "passkeys",
           "two-factor",
           "sessions",

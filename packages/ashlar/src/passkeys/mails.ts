@@ -79,7 +79,7 @@ export class PasskeyCopiedMail extends PasskeyMail {
 }
 
 /** The data of the mail with the link to an account without a password. */
-interface PasskeyRegistrationData {
+interface RegistrationData {
   /** The link. Anyone who has it can use it. */
   readonly url: string;
   readonly expiresInMinutes: number;
@@ -87,9 +87,9 @@ interface PasskeyRegistrationData {
 
 /** The mail with the link with which a newcomer makes an account that has a passkey. */
 export class PasskeyRegistrationMail extends Mailable {
-  readonly #data: PasskeyRegistrationData;
+  readonly #data: RegistrationData;
 
-  constructor(data: PasskeyRegistrationData) {
+  constructor(data: RegistrationData) {
     super();
     this.#data = data;
   }

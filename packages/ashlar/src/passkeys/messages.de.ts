@@ -31,8 +31,6 @@ export const MESSAGES: Readonly<Record<keyof typeof PASSKEY_MESSAGES, Sentence>>
   "passkeys.sendLink": "Link senden",
   "passkeys.finish": "Passkey anlegen",
   "passkeys.finishLead": "Damit wird das Konto für {email} angelegt.",
-  "passkeys.emailInvalid": "Geben Sie eine E-Mail-Adresse ein, zum Beispiel ada@example.com.",
-  "passkeys.newNameInvalid": "Geben Sie einen Namen von bis zu 255 Zeichen in einer Zeile ein.",
   "passkeys.status.mailed": "Wir haben einen Link an diese Adresse geschickt. Er gilt eine Stunde.",
   "passkeys.status.linkInvalid":
     "Dieser Link wurde schon verwendet oder ist abgelaufen. Melden Sie sich an, oder fordern Sie einen neuen an.",

@@ -30,8 +30,6 @@ export const PASSKEY_MESSAGES = {
   "passkeys.sendLink": "Send link",
   "passkeys.finish": "Create your passkey",
   "passkeys.finishLead": "This makes the account for {email}.",
-  "passkeys.emailInvalid": "Enter an email address, such as ada@example.com.",
-  "passkeys.newNameInvalid": "Enter a name of up to 255 characters, on one line.",
   "passkeys.status.mailed": "We have sent a link to this address. It works for an hour.",
   "passkeys.status.linkInvalid": "This link was used already, or has expired. Log in, or request another one.",
   "passkeys.status.added": "The passkey was added.",

@@ -19,6 +19,7 @@ export {
   writeMigrations,
 } from "./install/install.ts";
 export { type Feature, linesFor, linesForMixin, providersFor } from "./install/install-steps.ts";
+export { loginLinkFiles } from "./install/login-links.ts";
 export { passkeyFiles } from "./install/passkeys.ts";
 export { personalTokenFiles } from "./install/personal-tokens.ts";
 export { planPublication, writePublication } from "./install/publish.ts";

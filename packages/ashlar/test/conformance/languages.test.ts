@@ -6,6 +6,7 @@ import { AuthProvider } from "../../src/auth/index.ts";
 import { createApplication, type ProviderClass } from "../../src/boot/index.ts";
 import { DatabaseProvider } from "../../src/database/index.ts";
 import { EventProvider } from "../../src/events/index.ts";
+import { LoginLinksProvider } from "../../src/login-links/index.ts";
 import { MailProvider } from "../../src/mail/index.ts";
 import type { MessageKey, Sentence } from "../../src/messages/index.ts";
 import { paramNames } from "../../src/messages/sentence.ts";
@@ -27,6 +28,7 @@ const PROVIDERS: readonly ProviderClass[] = [
   AuthProvider,
   ApiProvider,
   TwoFactorProvider,
+  LoginLinksProvider,
   PasskeysProvider,
 ];
 

@@ -260,7 +260,13 @@ async function ownMembers(): Promise<Record<keyof typeof PUBLIC, string[]>> {
 }
 
 /** What is added by a path that a new application doesn't import, because it needs an optional package. */
-const ELSEWHERE = ["ashlar/metrics", "ashlar/authenticators", "ashlar/passkeys", "ashlar/two-factor"];
+const ELSEWHERE = [
+  "ashlar/metrics",
+  "ashlar/authenticators",
+  "ashlar/login-links",
+  "ashlar/passkeys",
+  "ashlar/two-factor",
+];
 
 /** A file that compiles if everything that the features add exists, and has a type. */
 async function presence(): Promise<string> {

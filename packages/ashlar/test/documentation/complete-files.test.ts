@@ -44,6 +44,7 @@ const NEEDS_MORE: Readonly<Record<string, string>> = {
   "docs/guides/api-tokens.md": "it shows several configurations of one file",
   "docs/guides/changing-accounts.md": "its sections are independent of each other",
   "docs/guides/databases.md": "its configurations are of servers that don't exist",
+  "docs/guides/login-links.md": "ashlar auth --login-links writes the controllers",
   "docs/guides/own-authority.md": "its certificates don't exist",
   "docs/guides/own-guards.md": "its sections are independent of each other",
   "docs/guides/passkeys.md": "ashlar auth --passkeys writes the controllers",

@@ -38,6 +38,7 @@ import { PasswordResetTable } from "./passwords/password-reset-table.ts";
 import { ResetEpochs } from "./passwords/reset-epochs.ts";
 import { ResetTokens } from "./passwords/reset-tokens.ts";
 import { EnumerationPrevention } from "./registration/enumeration-prevention.ts";
+import { MailProofs } from "./registration/mail-proofs.ts";
 import { Registration } from "./registration/registration.ts";
 import { RegistrationEpochs } from "./registration/registration-epochs.ts";
 import { requireUser } from "./users/current-user.ts";
@@ -80,6 +81,7 @@ export class AccountServices {
   readonly emailChange: EmailChange;
   readonly emailUndo: EmailUndo;
   readonly firstProof: FirstProof;
+  readonly mailProofs: MailProofs;
   readonly deviceLinks: DeviceLinks;
   readonly passwordReset: PasswordReset;
   readonly passwordChange: PasswordChange;
@@ -196,6 +198,7 @@ export class AccountServices {
       epochs: new RegistrationEpochs(own.key),
     });
     this.emailUndo = new EmailUndo(common);
+    this.mailProofs = new MailProofs(application);
     this.firstProof = new FirstProof({ ...common, proofs: container.make("proofs") });
     this.deviceLinks = new DeviceLinks({ ...common, application, container });
     container.make("auth").guesses.warnings = this.deviceLinks;

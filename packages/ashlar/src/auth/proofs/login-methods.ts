@@ -30,7 +30,8 @@ export type GivenFactor = Pick<LoginMethod, "by" | "amr">;
  * represent a factor: they mean that someone is present, or that another site has asked.
  */
 const FACTORS: Readonly<Record<string, "knowledge" | "possession" | "inherence">> = {
-  ...{ kba: "knowledge", pin: "knowledge", pwd: "knowledge" },
+  // Someone who reads the mails can set a new password, so a mail and a password are not two factors.
+  ...{ email: "knowledge", kba: "knowledge", pin: "knowledge", pwd: "knowledge" },
   ...{ hwk: "possession", otp: "possession", pop: "possession", sc: "possession", sms: "possession" },
   ...{ swk: "possession", tel: "possession" },
   ...{ face: "inherence", fpt: "inherence", iris: "inherence", retina: "inherence", vbm: "inherence" },

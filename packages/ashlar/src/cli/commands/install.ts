@@ -2,6 +2,7 @@ import { Command, Option } from "commander";
 import {
   type Feature,
   hasAccountRoutes,
+  loginLinkFiles,
   passkeyFiles,
   personalTokenFiles,
   planInstallation,
@@ -18,6 +19,7 @@ import type { Terminal } from "../terminal.ts";
 
 interface Options {
   readonly json?: true;
+  readonly loginLinks?: true;
   readonly dryRun?: true;
   readonly many?: true;
   readonly force?: true;
@@ -50,6 +52,7 @@ function installCommand(terminal: Terminal, name: string, feature: Feature, desc
     command
       .option("--json", "without pages, for your own front end: every route responds with JSON")
       .option("--force", "overwrite existing files that differ")
+      .addOption(withAccounts("--login-links", "add logins by mail to the accounts: settings, pages, mail and routes"))
       .addOption(withAccounts("--passkeys", "add passkeys to the accounts: their table, pages, script and routes"))
       .addOption(withAccounts("--two-factor", "also two-factor authentication: its table, settings, pages and mail"));
   } else {
@@ -57,8 +60,12 @@ function installCommand(terminal: Terminal, name: string, feature: Feature, desc
       .option("--many", "users have several tokens: their table, and tokens: many() in config/api.ts")
       .addOption(new Option("--print-names").hideHelp());
   }
-  return command.action(async ({ passkeys, twoFactor, ...options }: Options) => {
-    const additions = [...(twoFactor ? [twoFactorFiles] : []), ...(passkeys ? [passkeyFiles] : [])];
+  return command.action(async ({ loginLinks, passkeys, twoFactor, ...options }: Options) => {
+    const additions = [
+      ...(twoFactor ? [twoFactorFiles] : []),
+      ...(passkeys ? [passkeyFiles] : []),
+      ...(loginLinks ? [loginLinkFiles] : []),
+    ];
     if (additions.length === 0) return install(terminal, feature, options);
     const { migrate: isMigrated, dryRun, ...others } = options;
     // An application that has accounts keeps them as they are.

@@ -39,6 +39,7 @@ import type { PersonalTokens, PresentedToken } from "ashlar/api";
 import type { Accounts, AccountMailMap, Auth, RemainingTokens } from "ashlar/auth";
 import type { EventMap, Events } from "ashlar/events";
 import type { JwtError } from "ashlar/jwt";
+import type { RequestLoginLinks } from "ashlar/login-links";
 import type { RequestPasskeys } from "ashlar/passkeys";
 import type {} from "ashlar/two-factor";
 import type { Mailer } from "ashlar/mail";

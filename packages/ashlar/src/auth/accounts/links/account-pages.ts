@@ -9,6 +9,9 @@ import { type AccountLinks, epochDigestOf } from "./account-links.ts";
 export const ACCOUNT_PATHS = {
   login: "/login",
   "login.device": "/login/device/@token",
+  "login_links.link": "/login/mail/link/@token",
+  "login_links.register": "/register/mail/@token",
+  "passkeys.register.finish": "/register/passkey/@token",
   home: "/home",
   register: "/register",
   change_password: "/change_password",

@@ -26,7 +26,13 @@ import type { AccountClaim } from "../links/account-links.ts";
 const RESET_LIMITS: readonly string[] = ["password_reset", "password_reset.show"];
 
 /** The limits whose attempts identify an account by its address, whatever its users log in with. */
-const ADDRESS_LIMITS: readonly string[] = ["change_password", "register"];
+const ADDRESS_LIMITS: readonly string[] = [
+  "change_password",
+  "login_links",
+  "login_links.code",
+  "passkeys.register",
+  "register",
+];
 
 /**
  * The limits on comparisons that take place once the user is known. A user has the same password and code at every
