@@ -20,7 +20,7 @@ export class LoginLinksProvider extends Provider {
   override boot(): void {
     const { container } = this.application;
     if (!container.has("throttle")) {
-      const problem = "logins by mail need limits, which also make sure that each link is used once.";
+      const problem = "limits are missing, which also make sure that each link is used once.";
       throw new ConfigurationError(PROVIDERS, problem, 'Add ThrottleProvider, from "ashlar/throttle".');
     }
     const [bucket, ...more] = container.make("loginLinks").throttle.limit(USE_LIMIT).buckets;
@@ -34,7 +34,11 @@ export class LoginLinksProvider extends Provider {
   override ready(): void {
     const { container } = this.application;
     if (!container.has("mail")) {
-      throw new ConfigurationError(PROVIDERS, "logins by mail need mails.", 'Add MailProvider, from "ashlar/mail".');
+      throw new ConfigurationError(
+        PROVIDERS,
+        "mails are missing, which logins need.",
+        'Add MailProvider, from "ashlar/mail".',
+      );
     }
     const { pages, users } = container.make("accounts");
     for (const guard of users.guards) {

@@ -29,20 +29,6 @@ export const REGISTRATION_PAGE = "login_links.register";
 /** The session's keys for its last request of a kind. */
 const KEYS: Readonly<Record<RequestKind, string>> = { login: "login_links.request", confirm: "login_links.confirm" };
 
-/** A link that can still log in. */
-export interface UsableLoginLink {
-  /** The address of the account. */
-  readonly email: string;
-  /** Whether the code of the same mail is needed, because another browser has asked for it. */
-  readonly needsCode: boolean;
-}
-
-/** Someone who has proved to own an address without an account. */
-interface MailNewcomer {
-  readonly email: string;
-  readonly [attribute: string]: string;
-}
-
 /** Options of a login by mail. */
 interface MailLoginOptions {
   /** Whether the login outlasts the browser's session; default: as `requestLogin` was told. */
@@ -155,9 +141,10 @@ export class RequestLoginLinks {
    * Reads the link of a mail, for its page. Changes nothing.
    *
    * @param token the parameter of the route `login_links.link`
-   * @returns `null` if it was used already, has expired, or access to the account has ended since
+   * @returns the address of the account, and whether the code of the same mail is needed, because another browser has asked for
+   * it; `null` if the link was used already, has expired, or access to the account has ended since
    */
-  async findLink(token: unknown): Promise<UsableLoginLink | null> {
+  async findLink(token: unknown): Promise<{ readonly email: string; readonly needsCode: boolean } | null> {
     const found = await this.#findLink(token);
     return found === null ? null : { email: found.user.email!, needsCode: found.needsCode };
   }
@@ -232,9 +219,9 @@ export class RequestLoginLinks {
    * Reads the link that makes an account, for its page. Changes nothing.
    *
    * @param token the parameter of the route `login_links.register`
-   * @returns `null` if the token is not valid or has expired, or an account has the address by now
+   * @returns the address; `null` if the token is not valid or has expired, or an account has the address by now
    */
-  findRegistration(token: unknown): Promise<MailNewcomer | null> {
+  findRegistration(token: unknown): Promise<{ readonly email: string } | null> {
     return this.#registration.find(token);
   }
 

@@ -65,7 +65,7 @@ test("the page lists exactly the events, mails, limits and properties that featu
       return `readonly ${name}: ${codeOf(Type) ?? `HttpContext["${name}"]`};`;
     }),
   );
-  expect([limits.length, properties.length]).toEqual([27, 16]);
+  expect([limits.length, properties.length]).toEqual([30, 17]);
   const root = await generatedApplication();
   const internal = '"currentUser" | "visitor" | "services" | "startedResponse" | "isReadOnly" | "isLanguageNegotiated"';
   await writeFile(
