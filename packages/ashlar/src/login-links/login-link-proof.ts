@@ -1,10 +1,13 @@
 import type { AccountUser, Authenticatable, FeatureProof } from "../auth/index.ts";
+import { declareSecretNames } from "../support/index.ts";
 
 /** The name of the proof. */
 export const MAIL = "mail";
 
 /** The input with a code. It isn't `code`, because a login step of the same request may ask for that. */
 export const CODE_FIELD = "mailed_code";
+
+declareSecretNames(CODE_FIELD);
 
 /** A code or a link in a mail, which logins can begin with. */
 export function loginLinkProof(): FeatureProof<Authenticatable> {

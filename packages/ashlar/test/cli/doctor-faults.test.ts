@@ -453,6 +453,17 @@ describe("lifetimes", () => {
   });
 });
 
+test("a login page that doesn't lead to the login by mail gets a link", async () => {
+  const root = await copyOf(original);
+  await ashlar(root, "auth", "--login-links");
+  const page = join(root, "views/auth/login.edge");
+  await writeFile(
+    page,
+    (await readFile(page, "utf8")).replace(/ *@if\(auth\.hasRoute\("login_links"\)\)[\s\S]*?@end\n/, ""),
+  );
+  await mendAll(root, ["login_links.hidden"]);
+});
+
 describe("the database", () => {
   test("without the table of second factors gets it", async () => {
     const root = await copyOf(original);

@@ -44,6 +44,8 @@ describe("the code of a mail", () => {
     for (const wrong of ["WDJB-MJHT", ofEve.code, before.code]) {
       const answer = await client.follow(await shop.enter(client, wrong));
       answer.assertSee("This code is not right, or no longer works.");
+      // What was typed is a secret, so no page shows it again.
+      expect(answer.text).not.toContain(`value="${wrong}"`);
       await client.assertGuest();
     }
     travel(16);

@@ -1,5 +1,7 @@
 import { randomInt } from "node:crypto";
 import { expect, test } from "vitest";
+import type { HttpContext } from "../../src/http/index.ts";
+import { LoginLinks, LoginLinksProvider } from "../../src/login-links/index.ts";
 import { DEFAULT_HASHER, hashPassword } from "../../src/security/index.ts";
 import { freeze } from "../../src/testing/index.ts";
 import { ADA, BOB, FullUser, PASSWORD } from "../support/account-application.ts";
@@ -93,6 +95,50 @@ async function changeOfAddress({ url }: WatchedAccounts): Promise<Door> {
 function login({ url }: WatchedAccounts): Door {
   const post = (email: string) => new SocketVisitor(url).post("/login", { email, password: "not the password" });
   return { known: () => post(ADA.email), unknown: () => post(free()) };
+}
+
+/** The controller of logins by mail: an app, which keeps its requests itself. */
+class MailLogins {
+  async request({ loginLinks, request }: HttpContext) {
+    return { text: await loginLinks.requestLogin(request.input("email")) };
+  }
+  async store({ loginLinks, request }: HttpContext) {
+    return { status: (await loginLinks.logIn({ request: request.bodyInput("text") })).status };
+  }
+  link() {}
+  follow() {}
+  send() {}
+  confirm() {}
+}
+
+async function withMailLogins(): Promise<WatchedAccounts> {
+  const wide = { buckets: [{ by: ["address"], attempts: 100_000, windowSeconds: 60 }] };
+  const limits = ["login", "login.account", "login_links", "login_links.code"];
+  const watched = await watchedAccounts({
+    User: class User extends FullUser {},
+    providers: [LoginLinksProvider],
+    routes: LoginLinks.routes({ login: MailLogins }, { json: true }),
+    throttle: Object.fromEntries(limits.map((name) => [name, wide])),
+  });
+  await (await watched.accounts.user(ADA.id)).markEmailAsVerified();
+  return watched;
+}
+
+function loginByMail({ url }: WatchedAccounts): Door {
+  const post = (email: string) => new SocketVisitor(url).post("/login/mail", { email });
+  return { known: () => post(ADA.email), unknown: () => post(free()) };
+}
+
+/** A wrong code of a mail that was requested before. */
+async function mailedCode({ url, accounts }: WatchedAccounts): Promise<Door> {
+  const text = async (email: string) => {
+    const { body } = await accounts.visitor().post("/login/mail", { email });
+    return (body as { text: string }).text;
+  };
+  const [known, unknown] = [await text(ADA.email), await text(free())];
+  const post = (own: string) =>
+    new SocketVisitor(url).post("/login/mail/code", { text: own, mailed_code: "WDJB-MJHT" });
+  return { known: () => post(known), unknown: () => post(unknown) };
 }
 
 async function preventing(): Promise<WatchedAccounts> {
@@ -208,3 +254,19 @@ function shown({ status, headers, body }: SocketResponse): { readonly status: nu
   const named = [cookies].flat().map((cookie) => cookie.replace(/=([^;]*)/, (_all, value) => `=${value.length}`));
   return { status, rest: [others, String(ratelimit).replace(/r=\d+/, "r="), named, body] };
 }
+
+test("S58 no work reveals an existing account before the response to a request for a login by mail", LONG, async () => {
+  const watched = await withMailLogins();
+  const door = loginByMail(watched);
+  const [before] = await orderOf(watched, door.known);
+  expect((await orderOf(watched, door.unknown))[0]).toEqual(before);
+  await compare(watched, door, TRIES);
+});
+
+test("S58 no work reveals an existing account before the response to a wrong code of a mail", LONG, async () => {
+  const watched = await withMailLogins();
+  const door = await mailedCode(watched);
+  const statements = async (send: () => Promise<unknown>) => (await orderOf(watched, send))[0];
+  expect(await statements(door.unknown)).toEqual(await statements(door.known));
+  await compare(watched, door, TRIES);
+});
