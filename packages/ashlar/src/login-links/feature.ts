@@ -52,7 +52,7 @@ export const LOGIN_LINKS: Feature = declareFeature({
   checks: [
     {
       name: "Login by mail",
-      findings: { "login_links.hidden": "No page leads to the login by mail." },
+      findings: { "links.hidden": "No page leads to the login by mail." },
       load: () => import("./checks/check-login-links.ts"),
     },
   ],

@@ -461,7 +461,7 @@ test("a login page that doesn't lead to the login by mail gets a link", async ()
     page,
     (await readFile(page, "utf8")).replace(/ *@if\(auth\.hasRoute\("login_links"\)\)[\s\S]*?@end\n/, ""),
   );
-  await mendAll(root, ["login_links.hidden"]);
+  await mendAll(root, ["links.hidden"]);
 });
 
 describe("the database", () => {

@@ -96,7 +96,7 @@ describe("with LOGIN_LINKS.registers", () => {
     await expect(
       storeShop({
         providers: [LoginLinksProvider],
-        routes: LoginLinks.routes({ login: Links }, { json: true }),
+        routes: [...LoginLinks.routes({ login: Links }, { json: true })],
         ...registering,
       }),
     ).rejects.toThrow(/LOGIN_LINKS\.registers/);
@@ -208,7 +208,7 @@ class Links {
 }
 
 test("S146 users of an account store log in by mail, too, and the first proof voids the password", async () => {
-  const routes = LoginLinks.routes({ login: Links }, { json: true });
+  const routes = [...LoginLinks.routes({ login: Links }, { json: true })];
   const { accounts, cleo, store } = await storeShop({ providers: [LoginLinksProvider], routes });
   const stranger = await cleo();
   await accounts.mails();

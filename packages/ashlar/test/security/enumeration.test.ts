@@ -117,7 +117,7 @@ async function withMailLogins(): Promise<WatchedAccounts> {
   const watched = await watchedAccounts({
     User: class User extends FullUser {},
     providers: [LoginLinksProvider],
-    routes: LoginLinks.routes({ login: MailLogins }, { json: true }),
+    routes: [...LoginLinks.routes({ login: MailLogins }, { json: true })],
     throttle: Object.fromEntries(limits.map((name) => [name, wide])),
   });
   await (await watched.accounts.user(ADA.id)).markEmailAsVerified();

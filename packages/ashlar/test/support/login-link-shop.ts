@@ -1,8 +1,8 @@
 import { expect } from "vitest";
 import type { Application } from "../../src/boot/index.ts";
 import type { Row } from "../../src/database/index.ts";
+import type { CapturedMail } from "../../src/mail/index.ts";
 import {
-  type CapturedMail,
   captureMail,
   createTestClient,
   linksIn,

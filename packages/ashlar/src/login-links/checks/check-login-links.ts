@@ -9,7 +9,7 @@ const LOGIN_PAGE = "views/auth/login.edge";
 export async function run({ root, warning }: CheckContext): Promise<void> {
   const page = join(root, LOGIN_PAGE);
   if (!existsSync(page) || /login_links/.test(await readFile(page, "utf8"))) return;
-  warning("login_links.hidden", {
+  warning("links.hidden", {
     problem: "The login page has no link to the login by mail.",
     file: LOGIN_PAGE,
     lines: ['<a href="{{ auth.route("login_links") }}">{{ t("login_links.title") }}</a>'],
