@@ -91,8 +91,6 @@ describe("with LOGIN_LINKS.registers", () => {
   });
 
   test("startup fails without the page of the link", async () => {
-    const { accounts } = await storeShop();
-    expect(accounts.application.router.routes.some(({ name }) => name === "login_links.register")).toBe(false);
     await expect(
       storeShop({
         providers: [LoginLinksProvider],
