@@ -20,7 +20,7 @@ declare module "../auth/accounts/mails/account-mailables.ts" {
   }
 }
 
-/** The mail with a link and a code, in plain text. The code and the link each have a line of their own. */
+/** The mail with a link and a code, in plain text. The code and the link are each alone on a line. */
 export class LoginLinkMail extends Mailable {
   readonly #data: LoginLinkMailData;
 

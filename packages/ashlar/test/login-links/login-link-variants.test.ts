@@ -127,7 +127,7 @@ test("S140 S143 a user with a second factor is asked for it after the code, whos
   expect(amrOf([{ amr: ["email"] }, { amr: ["otp"] }])).toContain("mfa");
 });
 
-test("S146 the first proof of an address removes passkeys and authenticator apps of whoever registered it", async () => {
+test("S146 the first proof of an address removes passkeys and authenticator apps that a stranger has set up", async () => {
   const shop = await shopWith({}, async (root) => {
     for (const feature of ["--two-factor", "--passkeys"]) expect((await ashlar(root, "auth", feature)).code).toBe(0);
   });

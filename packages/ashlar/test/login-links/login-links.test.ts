@@ -4,7 +4,7 @@ import { claimsOf, type TokenPair } from "../support/feature-shop.ts";
 import { checkTypes } from "../support/generated-application.ts";
 import { EMAIL, LoginLinkShop, mailedLogin, PASSWORD } from "../support/login-link-shop.ts";
 
-const NOBODY = "nobody@example.com";
+const NOBODY = "unknown@example.com";
 const REMOVED = "Earlier ways to log in were removed from your account";
 
 let shop: LoginLinkShop;
@@ -178,7 +178,7 @@ describe("the link of a mail", () => {
     await client.assertAuthenticatedAs(ada);
   });
 
-  test("survives a mail program that rewrites it, and the code is on a line of its own in text and HTML", async () => {
+  test("survives a mail program that rewrites it, and the code is alone on a line in text and HTML", async () => {
     await shop.addAda();
     const client = shop.visitor();
     const { mail, code, link } = await shop.ask(client);
@@ -218,7 +218,7 @@ test("S142 the code and the link of one mail work once together", async () => {
 });
 
 describe("S146 the first proof of an address", () => {
-  test("voids the password, the logins and the tokens of whoever registered it, and tells the owner", async () => {
+  test("voids the password, the logins and the tokens of a stranger who registered it, and tells the owner", async () => {
     await shop.addAda({ password: PASSWORD, isVerified: false });
     const stranger = shop.visitor();
     const login = { email: EMAIL, password: PASSWORD };

@@ -31,7 +31,7 @@ const KEYS: Readonly<Record<RequestKind, string>> = { login: "login_links.reques
 
 /** Options of a login by mail. */
 interface MailLoginOptions {
-  /** Whether the login outlasts the browser's session; default: as `requestLogin` was told. */
+  /** Whether the login outlasts the browser's session; default: the value given to `requestLogin`. */
   readonly remember?: boolean;
 }
 
