@@ -151,7 +151,7 @@ test("S146 the first proof of an address removes passkeys and authenticator apps
 test("without pages, every route responds with JSON", async () => {
   const { generateApplication } = await import("../support/generated-application.ts");
   const { bootApplication, userClass } = await import("../support/booted-application.ts");
-  const { root, remove } = await generateApplication({ json: true } as never);
+  const { root, remove } = await generateApplication({ pages: false, json: true });
   expect((await ashlar(root, "auth", "--login-links")).code).toBe(0);
   await checkTypes(root);
   const { application, end } = await bootApplication(root);
