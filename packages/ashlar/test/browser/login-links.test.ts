@@ -125,7 +125,7 @@ inBrowser("logins by mail, in a browser", () => {
     await phone.getByText("You asked for this email in another browser.").waitFor();
     await phone.getByLabel("Code from the email").fill("WDJB-MJHT");
     await phone.getByRole("main").getByRole("button", { name: "Log in" }).click();
-    await phone.getByText("This code is not right, or no longer works.").waitFor();
+    await phone.getByRole("link", { name: /^This code is not right/ }).waitFor();
     await phone.getByLabel("Code from the email").fill(codeIn(mail).toLowerCase());
     await phone.getByRole("main").getByRole("button", { name: "Log in" }).click();
     await phone.getByRole("heading", { name: "Hello, Ada" }).waitFor();
@@ -185,7 +185,7 @@ inBrowser("logins by mail, in a browser", () => {
       const mail = await shop.mail.next(email, /log in to your account/i);
       await page.getByLabel("Code from the email").fill("WDJB-MJHT");
       await page.getByRole("main").getByRole("button", { name: "Log in" }).click();
-      await page.getByText("This code is not right, or no longer works.").waitFor();
+      await page.getByRole("link", { name: /^This code is not right/ }).waitFor();
       await look("login-mail-wrong");
       await page.goto(linkIn(mail));
       await look("login-mail-link");

@@ -12,6 +12,8 @@ import type { Subject } from "../subject.ts";
 
 const UNSAFE: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH", "DELETE"]);
 const OFF_STACK = '.withoutMiddleware("web")';
+/** The functions that make routes for clients without a session. */
+const TOKEN_ROUTES: readonly string[] = ["Api.routes", "LoginLinks.tokens", "Passkeys.tokens"];
 
 /** Checks the application's routes for CSRF protection, and for the right stack. */
 export const ROUTES: Check = {
@@ -110,7 +112,7 @@ function apiPrefixOf({ bindings }: Subject): string | null {
 
 /** Whether a route issues tokens to API clients, who have no session. */
 function isTokenEndpoint(route: CompiledRoute): boolean {
-  return isMadeBy(route, "Api.routes") || isMadeBy(route, "Passkeys.tokens");
+  return TOKEN_ROUTES.some((name) => isMadeBy(route, name));
 }
 
 /** Whether a route changes something, in an application with sessions. */
