@@ -156,7 +156,10 @@ inBrowser("logins by mail, in a browser", () => {
       const page = await (await visitor({ viewport, colorScheme })).newPage();
       const look = async (name: string, shown = page): Promise<void> => {
         await shown.evaluate(AXE);
-        const { violations } = (await shown.evaluate("axe.run()")) as { violations: readonly object[] };
+        // A mail has no landmarks: the page of the mailbox has them.
+        const options =
+          shown === page ? "" : '{ rules: { "landmark-one-main": { enabled: false }, region: { enabled: false } } }';
+        const { violations } = (await shown.evaluate(`axe.run(${options})`)) as { violations: readonly object[] };
         expect(violations).toEqual([]);
         if (PICTURES === undefined) return;
         await mkdir(PICTURES, { recursive: true });
