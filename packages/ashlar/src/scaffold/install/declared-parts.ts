@@ -40,12 +40,12 @@ export interface GeneratedMail {
 
 /**
  * The account mails for which `ashlar auth` generates classes. The classes for mails about tokens are added with the
- * tokens.
+ * tokens. The rare mail about the first proof of an address stays in plain text.
  */
 export const ACCOUNT_MAILS: readonly GeneratedMail[] = FEATURES.flatMap(({ feature }) =>
   Object.keys(feature.accountMails ?? {}),
 )
-  .filter((key) => !key.startsWith("token"))
+  .filter((key) => !key.startsWith("token") && key !== "addressProved")
   .map((key) => {
     const { pascal, kebab } = spell(key);
     return { key, name: `${pascal}Mail`, file: `${kebab}-mail` };
