@@ -6,6 +6,7 @@ import type { CompiledRoute } from "../../src/routing/index.ts";
 import { createTestClient, type TestClient, type TestResponse, travelBack } from "../../src/testing/index.ts";
 import { type ClientApi, startClientApi } from "../support/client-api.ts";
 import { FRAMEWORK_FEATURES } from "../support/framework-features.ts";
+import { mailedLogin } from "../support/login-link-shop.ts";
 import { ORIGIN, PasskeyDevice } from "../support/passkey-device.ts";
 import { App } from "../support/two-factor-shop.ts";
 
@@ -368,6 +369,50 @@ const WALKS: Readonly<Record<string, () => Promise<void>>> = {
     described(`${path}/{token}`, "post", await newcomer.postJson(link, { credential }), 201);
     described(`${path}/{token}`, "get", await visitor().getJson(link), 410);
     described("/home", "get", await newcomer.getJson("/home"), 200);
+  },
+
+  "logins by mail": async () => {
+    const email = `newcomer-${++count}@example.com`;
+    const client = visitor();
+    const ask = async (one: TestClient, path: string, body: object) => {
+      await api.mail.clear();
+      const answer = described(path, "post", await one.postJson(path, body), 202);
+      await api.application.background.settled();
+      return { answer, mailed: mailedLogin((await api.mail.all()).at(-1)!) };
+    };
+    await ask(client, "/login/mail", { email });
+    described("/login/mail", "post", await client.postJson("/login/mail", { email: "no" }), 422);
+    const registration = (await api.linkTo(email)).pathname;
+    const register = "/register/mail/{token}";
+    described(register, "get", await client.getJson(registration), 200);
+    described(register, "post", await client.postJson(registration, {}), 422);
+    described(register, "post", await client.postJson(registration, { name: "Ida" }), 201);
+    described(register, "get", await visitor().getJson(registration), 410);
+
+    const confirming = await ask(client, "/confirm_mail/send", {});
+    const code = { mailed_code: confirming.mailed.code };
+    described("/confirm_mail", "post", await client.postJson("/confirm_mail", { mailed_code: "no" }), 422);
+    described("/confirm_mail", "post", await client.postJson("/confirm_mail", code), 200);
+
+    const guest = visitor();
+    const { mailed } = await ask(guest, "/login/mail", { email });
+    const link = "/login/mail/link/{token}";
+    described(link, "get", await guest.getJson(mailed.link), 200);
+    described(link, "post", await visitor().postJson(mailed.link, {}), 422);
+    described("/login/mail/code", "post", await guest.postJson("/login/mail/code", { mailed_code: "no" }), 422);
+    const right = { mailed_code: mailed.code };
+    described("/login/mail/code", "post", await guest.postJson("/login/mail/code", right), 200);
+    described(link, "get", await visitor().getJson(mailed.link), 410);
+    const other = visitor();
+    const second = await ask(other, "/login/mail", { email });
+    described(link, "post", await other.postJson(second.mailed.link, {}), 200);
+    described(link, "post", await other.postJson(second.mailed.link, {}), 410);
+
+    const app = createTestClient(api.application);
+    const asked = await ask(app, "/api/login-mail", { email });
+    const token = { ...dataOf(asked.answer), mailed_code: asked.mailed.code };
+    described("/api/login-mail/token", "post", await app.postJson("/api/login-mail/token", token), 200);
+    described("/api/login-mail/token", "post", await app.postJson("/api/login-mail/token", token), 401);
   },
 
   "an address that changes, and changes back": async () => {

@@ -48,7 +48,7 @@ export interface ClientApiOptions {
   readonly routes?: string;
   /** Whether users can create personal tokens, which needs `tokens`. */
   readonly personal?: boolean;
-  /** Whether it has two-factor authentication, and passkeys; default: `false`. Users who are named Frieda need a second factor. */
+  /** Whether it has two-factor authentication, passkeys, and logins by mail; default: `false`. Users who are named Frieda need a second factor. */
   readonly factors?: boolean;
   /** Lines to replace in `config/session.ts`. */
   readonly session?: readonly [from: string, to: string];
@@ -73,7 +73,8 @@ export async function startClientApi({
   if (tokens === "many") await ashlar(root, "api:install", "--many");
   if (personal) await ashlar(root, "tokens:install");
   if (factors) {
-    await ashlar(root, "auth", "--two-factor", "--passkeys");
+    await ashlar(root, "auth", "--two-factor", "--passkeys", "--login-links");
+    await edit(root, "config/login-links.ts", ["registers: false", "registers: true"]);
     await edit(root, "config/two-factor.ts", ["required: false", "required: ({ name }) => name === 'Frieda'"]);
   }
   const { application, end } = await bootApplication(root, { environment });

@@ -177,7 +177,7 @@ describe("ACCOUNTS", () => {
 
   test("every mail can be the application's own", () => {
     const names = Object.keys(BUILT_IN_MAILS);
-    expect(names).toHaveLength(12);
+    expect(names).toHaveLength(13);
     const mailables = Object.fromEntries([...names, "newDevice"].map((name) => [name, OwnMail]));
     expect(readAccountsSettings({ mailables }).mailables).toEqual(mailables);
   });
