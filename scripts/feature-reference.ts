@@ -1,13 +1,18 @@
-// Writes the features' declarations into the manual: docs/reference/features.md, and table columns elsewhere that repeat a
+// Writes the features' declarations into the manual: docs/reference/features.md, docs/reference/doors.md, and table columns elsewhere that repeat a
 // manifest. `--write` updates them; without `--write`, an outdated file is an error. A name that is missing from a table
 // is an error in either case, and so is a missing table: then nothing is written. Runs in the repository's root.
 
+import { readFileSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { type Feature, installedFeatures } from "../packages/ashlar/src/boot/index.ts";
 import { additionsOf } from "../packages/ashlar/src/cli/commands/described-feature.ts";
+import type { DoorTable } from "../packages/ashlar/test/doors/door-table.ts";
 import { FRAMEWORK_FEATURES, FRAMEWORK_PROVIDERS } from "../packages/ashlar/test/support/framework-features.ts";
 
 const problems: string[] = [];
+
+/** The expected answers of all doors. */
+const DOOR_TABLE = "packages/ashlar/test/doors/answers.json";
 
 /** The parts that the page lists, each with the word for one entry. Features' sentences are in their `messages.ts`. */
 const PARTS: Readonly<Record<string, string>> = {
@@ -154,9 +159,68 @@ function eventsPage(text: string): string {
   );
 }
 
+/** What a cell of the table of doors says first. */
+const ACCESS: Readonly<Record<string, string>> = {
+  out: "The visitor can open nothing that needs a user.",
+  in: "The visitor is logged in.",
+  fresh: "The visitor is logged in, and `password.confirm` lets them through.",
+  token: "The visitor has an API token that opens a route.",
+  changed: "The address or the password of the account has changed, or waits for a link.",
+};
+
+/** Every way through every door, with the answer for an account in each state. */
+function doorsPage(): string {
+  const { rows, states } = JSON.parse(readFileSync(DOOR_TABLE, "utf8")) as DoorTable;
+  const declared = FRAMEWORK_FEATURES.flatMap(({ feature }) => Object.entries(feature.doors ?? {}));
+  for (const [name] of declared) {
+    if (Object.values(rows).every(({ door }) => door !== name)) problems.push(`${DOOR_TABLE} lacks the door ${name}.`);
+  }
+  const sections = declared.map(([name, { about }]) => {
+    const own = Object.entries(rows).filter(([, { door }]) => door === name);
+    const tables = own.map(([row, { about: way, answers }]) => {
+      const byAnswer = Object.groupBy(Object.keys(answers), (state) => answers[state]!);
+      const lines = Object.entries(byAnswer).map(([answer, those = []]) => {
+        const [access = ""] = answer.split(": ", 1);
+        return `| ${access} | ${cell(answer.slice(access.length + 2))} | ${those.join(", ")} |`;
+      });
+      return `### ${row}\n\n${way}\n\n| access | response | states |\n|---|---|---|\n${lines.join("\n")}\n`;
+    });
+    return `## \`${name}\`\n\n${about}\n\n${tables.join("\n")}`;
+  });
+  const meanings = Object.entries(states).map(([state, { meaning }]) => `- **${state}**: ${meaning}`);
+  const words = Object.entries(ACCESS).map(([word, meaning]) => `- **${word}**: ${meaning}`);
+  return `---
+description: Every way into an account, tried with an account in every state, and the response.
+---
+
+# Doors
+
+Every way to log in, to get an API token, or to be recognized, and what happens if someone tries it with an account in each of these
+states. A test tries all of them in a generated application with \`api:install --many\`, \`auth --two-factor\`, \`auth --passkeys\` and
+\`tokens:install\`: on SQLite, PostgreSQL and MariaDB, with sessions in cookies and in Redis, and with one process and two. Each
+feature declares its doors, and the test fails if one of them, a login step, a kind of authenticator or a state is missing here. To
+test the doors of your own application, see [Testing](../guides/testing.md).
+
+${meanings.join("\n")}
+
+The settings are those that the commands write, but users can trust a device for 30 days, and some users need a second factor and have
+three days to set one up.
+
+After each try, the test opens every page and route that needs a user, with the cookies that the visitor has, and with each text of
+the response that could be a token:
+
+${words.join("\n")}
+
+The response is the page that a redirect (→) leads to, or the status, with the code of an error, and the step that the login waits for
+with the ways to pass it.
+
+${sections.join("\n")}`;
+}
+
 /** The pages, each with a function that returns its new text. */
 const PAGES: Readonly<Record<string, (text: string) => string>> = {
   "docs/reference/features.md": featuresPage,
+  "docs/reference/doors.md": doorsPage,
   "docs/reference/events.md": eventsPage,
   "docs/guides/limits.md": limitsGuide,
 };

@@ -141,9 +141,17 @@ const CONTENTS: readonly Part[] = [
     groups: [
       {
         title: "Reference",
-        pages: ["index", "configuration", "errors", "commands", "doctor", "events", "features", "account-states"].map(
-          (name) => `reference/${name}`,
-        ),
+        pages: [
+          "index",
+          "configuration",
+          "errors",
+          "commands",
+          "doctor",
+          "events",
+          "features",
+          "doors",
+          "account-states",
+        ].map((name) => `reference/${name}`),
       },
     ],
   },

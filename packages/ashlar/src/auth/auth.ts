@@ -179,7 +179,8 @@ export class Auth extends RequestAuth {
    * `{ "data": { "status": "pending", "step", "flows" } }`, with a `message` if the step says why it waits, and a visitor
    * is redirected as by {@link redirectToStep}.
    *
-   * @throws `E_LOGIN_REFUSED` if a step refused the login, for an API client; and as {@link redirectToStep}
+   * @throws for an API client: `E_LOGIN_REFUSED` if a step refused the login, `E_UNAUTHENTICATED` if no login waits; and as
+   * {@link redirectToStep}
    */
   answerStep(): HttpResponse {
     const { context, pendingStep: pending, refusal } = this;
@@ -188,7 +189,7 @@ export class Auth extends RequestAuth {
       const { step, message: reason, flows } = pending;
       return this.#respond({ status: "pending", step, ...(reason !== null && { message: context.t(reason) }), flows });
     }
-    if (refusal === null) return this.redirectToStep();
+    if (refusal === null) throw new AshlarError("E_UNAUTHENTICATED");
     throw new AshlarError("E_LOGIN_REFUSED", refusal);
   }
 

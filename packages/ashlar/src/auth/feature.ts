@@ -96,8 +96,23 @@ export const AUTHENTICATION: Feature = declareFeature({
   },
   doors: {
     loginAs: {
-      about: "Someone whom the application knows: auth.loginAs, auth.attemptById and auth.enter.",
+      about: "Someone whom the application logs in without a proof: auth.loginAs.",
       opens: "login",
+      routes: [],
+    },
+    attemptById: {
+      about: "Someone whose primary key the application knows: auth.attemptById.",
+      opens: "login",
+      routes: [],
+    },
+    enter: {
+      about: "Someone whose proof the application has verified: auth.enter.",
+      opens: "login",
+      routes: [],
+    },
+    authenticate: {
+      about: "Someone with a cookie or a token, at another framework: application.authenticate.",
+      opens: "request",
       routes: [],
     },
   },
@@ -167,6 +182,7 @@ export const ACCOUNTS: Feature = declareFeature({
   routes: ["Auth.routes"],
   doors: {
     login: { about: "Someone who knows the password.", opens: "login", routes: ["login.store"] },
+    cookie: { about: "Someone whose browser has kept the cookie of a login.", opens: "request", routes: [] },
     registration: { about: "Someone with a new account.", opens: "login", routes: ["register.store"] },
     verification: {
       about: "Someone with a mailed link that proves an address.",

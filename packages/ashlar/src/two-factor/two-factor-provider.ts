@@ -8,6 +8,7 @@ import { TRUSTED_DEVICE } from "./factors/trusted-devices.ts";
 import { TWO_FACTOR_LIMITS } from "./limits.ts";
 import { TWO_FACTOR_MESSAGES } from "./messages.ts";
 import { RequestTwoFactor } from "./requests/request-two-factor.ts";
+import { missingFactor } from "./requests/two-factor-middleware.ts";
 import { SETUP_STEP, setupProof } from "./steps/setup-step.ts";
 import { twoFactorProof } from "./steps/two-factor-step.ts";
 import { factorOf, GRACE, TwoFactorService } from "./two-factor.ts";
@@ -57,6 +58,18 @@ export class TwoFactorProvider extends Provider {
       }),
       [SETUP_STEP]: ({ container }) => setupProof(() => container.make("twoFactor")),
     },
+    doors: {
+      two_factor: {
+        about: "Someone whose login, or confirmation, waits for a second factor.",
+        opens: "login",
+        routes: ["two_factor.store"],
+      },
+      [SETUP_STEP]: {
+        about: "Someone whose login waits until a second factor is set up.",
+        opens: "login",
+        routes: ["two_factor.setup.store"],
+      },
+    },
     events: {
       "two_factor.added": { audit: ({ factor }) => ({ factor }) },
       "two_factor.replaced": { audit: ({ factor }) => ({ factor }) },
@@ -102,7 +115,9 @@ export class TwoFactorProvider extends Provider {
 
   /** Now, so that a mistake in the settings fails startup. */
   override boot(): void {
-    this.application.container.make("twoFactor");
+    const { container } = this.application;
+    const service = container.make("twoFactor");
+    container.make("auth").addCondition((context, guard) => missingFactor(context, guard, service));
   }
 
   override async prune(signal?: AbortSignal): Promise<Readonly<Record<string, number>>> {

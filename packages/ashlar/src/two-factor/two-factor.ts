@@ -90,15 +90,19 @@ export class TwoFactorService {
     return (await this.needs(user)) && !(await this.has(user));
   }
 
-  /** Reports whether a user who lacks a second factor may still do without. */
-  async isInGrace(user: RegisteredUser): Promise<boolean> {
+  /**
+   * Reports whether a user who lacks a second factor may still do without.
+   *
+   * @param isReadOnly whether the days must not begin now
+   */
+  async isInGrace(user: RegisteredUser, isReadOnly = false): Promise<boolean> {
     const { graceDays } = this.settings;
     if (graceDays === 0) return false;
     const owner = asAuthenticatable(user);
     const table = this.#authenticators.tableOf(GRACE, owner);
     const began = (await table.list(owner)).at(-1)?.created_at;
     if (began !== undefined) return now() < began.getTime() + graceDays * DAY_MS;
-    await table.insert(owner, { name: null, data: null, counter: 0, handle: null });
+    if (!isReadOnly) await table.insert(owner, { name: null, data: null, counter: 0, handle: null });
     return true;
   }
 

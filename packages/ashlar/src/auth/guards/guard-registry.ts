@@ -1,7 +1,7 @@
 import type { HttpContext } from "../../http/index.ts";
 import type { Router } from "../../routing/index.ts";
 import type { PasswordHasher } from "../../security/index.ts";
-import { AshlarError, type MaybePromise, suggestion } from "../../support/index.ts";
+import { AshlarError, type MaybePromise, type Message, suggestion } from "../../support/index.ts";
 import type { AskedStep } from "../pipeline/complete-login.ts";
 import type { PendingLogins } from "../pipeline/pending-logins.ts";
 import type { ProofRegistry } from "../proofs/proof-registry.ts";
@@ -46,6 +46,9 @@ export interface ClosedAccounts {
   ): Promise<User>;
 }
 
+/** Checks a request of a user who is logged in; returns what the user has to do first, or `null`. */
+type LoginCondition = (context: HttpContext, guard: Guard<object>) => MaybePromise<Message | null>;
+
 /** What the guards of an application share. */
 export interface GuardParts extends GuardTableParts {
   /** Keeps logins that wait for a step. */
@@ -75,6 +78,7 @@ export class GuardRegistry {
   /** Whether all providers have registered their drivers. */
   #isBooted = false;
   #refuses: (user: object) => boolean = () => false;
+  readonly #conditions: LoginCondition[] = [];
   /** The accounts that passwords are guessed at. */
   readonly guesses: GuessedAccounts = new GuessedAccounts(this);
   /** Warns of routes that check a password or send a mail without a limit; `null` in production. */
@@ -146,6 +150,20 @@ export class GuardRegistry {
   /** Reports whether a user may log in. */
   admits(user: object): boolean {
     return !this.#refuses(user);
+  }
+
+  /** Adds a condition that users who are logged in have to meet in each request. Called by providers at boot. */
+  addCondition(condition: LoginCondition): void {
+    this.#conditions.push(condition);
+  }
+
+  /** What a guard's user, who is logged in, has to do before the login counts; `null` if it counts. */
+  async unmetBy(context: HttpContext, guard: Guard<object>): Promise<Message | null> {
+    for (const condition of guard.keepsLogins ? this.#conditions : []) {
+      const unmet = await condition(context, guard);
+      if (unmet !== null) return unmet;
+    }
+    return null;
   }
 
   /** Hashes the passwords of the guards' users. */

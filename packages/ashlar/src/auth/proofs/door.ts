@@ -6,9 +6,10 @@ export interface Door {
   readonly about: string;
   /**
    * The result if every step lets the user pass: a `login`, an API `token`, a `confirmation` of a login, or a `change` of the
-   * account by someone who isn't logged in, such as a new password.
+   * account by someone who isn't logged in, such as a new password. `request`: a single request, by someone whose login is
+   * complete, such as one with its cookie; no step is asked.
    */
-  readonly opens: "login" | "token" | "confirmation" | "change";
+  readonly opens: "login" | "token" | "confirmation" | "change" | "request";
   /** The names of its routes, without the prefix of a guard or a driver; empty if applications call it. */
   readonly routes: readonly string[];
   /** Returns the name of the guard whose steps it asks for, if that isn't the active guard of its routes. */

@@ -2,7 +2,7 @@ import { Application } from "../../boot/index.ts";
 import type { HttpContext } from "../../http/index.ts";
 import type { HostRequest } from "../../server/index.ts";
 import { RequestSession, VerifyCsrfToken } from "../../session/index.ts";
-import type { AshlarError, GuardUser } from "../../support/index.ts";
+import { AshlarError, type GuardUser } from "../../support/index.ts";
 import type { Guard } from "../guards/guard.ts";
 import { requireGuards } from "../guards/require-guards.ts";
 import { Authentication, type AuthenticationParts } from "./authentication.ts";
@@ -128,17 +128,16 @@ async function identify<User extends object>(
   const session = container.has("session") ? new RequestSession(context, container.make("session")) : null;
   await session?.load();
   try {
-    const { guard, challenge, refusal } = await ask(context, names);
+    const asked = await ask(context, names);
+    const { guard } = asked;
     const authentication = new Authentication<User>({
       application,
       context,
-      guard,
-      challenge,
-      refusal,
+      ...asked,
       session,
       csrf: session === null ? null : csrfCheckOf(application),
     });
-    if (csrf && guard.keepsLogins && guard.knownUser !== null) authentication.verifyCsrf(csrfToken);
+    if (csrf && guard.keepsLogins && authentication.user !== null) authentication.verifyCsrf(csrfToken);
     return authentication;
   } finally {
     if (!readOnly) await session?.close();
@@ -149,17 +148,20 @@ async function identify<User extends object>(
 async function ask(
   context: HttpContext,
   names: readonly string[],
-): Promise<Pick<AuthenticationParts, "guard" | "challenge" | "refusal">> {
+): Promise<Pick<AuthenticationParts, "guard" | "isGuest" | "challenge" | "refusal">> {
   const { auth } = context;
   let challenge: string | null = null;
   let refusal: AshlarError | null = null;
   for (const name of names) {
     const guard: Guard<object> = auth.guard(name);
-    if ((await guard.user()) !== null) return { guard, challenge: null, refusal: null };
+    const isKnown = (await guard.user()) !== null;
+    const unmet = isKnown ? await auth.registry.unmetBy(context, guard) : null;
+    if (isKnown && unmet === null) return { guard, isGuest: false, challenge: null, refusal: null };
     challenge ??= guard.challenge;
-    refusal = weightierOf(refusal, guard.refusal ?? null);
+    const own = unmet === null ? (guard.refusal ?? null) : new AshlarError("E_UNAUTHENTICATED", unmet);
+    refusal = weightierOf(refusal, own);
   }
-  return { guard: auth.guard(names[0]!), challenge, refusal };
+  return { guard: auth.guard(names[0]!), isGuest: true, challenge, refusal };
 }
 
 /**

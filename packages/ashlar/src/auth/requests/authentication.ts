@@ -7,7 +7,7 @@ import { AshlarError, type MaybePromise, type RegisteredUser } from "../../suppo
 import type { Guard } from "../guards/guard.ts";
 import type { LoginMethod } from "../proofs/login-methods.ts";
 import { WebGuard } from "../web/web-guard.ts";
-import { CONFIRMED_MINUTES, isProvedWithin, provedBy } from "./proved-by.ts";
+import { CONFIRMED_MINUTES, isProvedWithin, NOTHING_PROVED, provedBy } from "./proved-by.ts";
 import { refuseGuest } from "./refuse-guest.ts";
 import { addHeaders, returnedHeaders, withHeaders } from "./returned-headers.ts";
 
@@ -17,6 +17,8 @@ export interface AuthenticationParts {
   readonly context: HttpContext;
   /** The guard that found the user; for a guest, the first one. */
   readonly guard: Guard<object>;
+  /** Whether no guard found a user, or only one whose login doesn't count. */
+  readonly isGuest: boolean;
   /** The value of `WWW-Authenticate` for a guest; `null` if none of the guards has one. */
   readonly challenge: string | null;
   /** The error for an invalid proof, such as an expired token; `null` if the request has none. */
@@ -70,13 +72,13 @@ export class Authentication<User extends object = RegisteredUser> {
 
   /** @internal */
   constructor(parts: AuthenticationParts) {
-    const { context, guard } = parts;
+    const { context, guard, isGuest } = parts;
     this.#parts = parts;
-    this.user = guard.knownUser as User | null;
+    this.user = isGuest ? null : (guard.knownUser as User | null);
     this.guard = guard.name;
-    this.login = loginOf(guard);
+    this.login = isGuest ? null : loginOf(guard);
     this.claims = this.user === null ? null : (guard.claims ?? null);
-    const { authenticatedAt, methods, amr } = provedBy(guard);
+    const { authenticatedAt, methods, amr } = isGuest ? NOTHING_PROVED : provedBy(guard);
     this.authenticatedAt = authenticatedAt;
     this.methods = methods;
     this.amr = amr;

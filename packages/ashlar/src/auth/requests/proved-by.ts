@@ -19,11 +19,12 @@ export interface ProvedBy {
   readonly amr: readonly string[];
 }
 
-const NOTHING: ProvedBy = Object.freeze({ authenticatedAt: null, methods: [], amr: [] });
+/** What is known about a guest. */
+export const NOTHING_PROVED: ProvedBy = Object.freeze({ authenticatedAt: null, methods: [], amr: [] });
 
 /** When and how a guard's user has proved who they are: in the login of a cookie, or by the claims of a token. */
 export function provedBy(guard: Guard<object>): ProvedBy {
-  if (guard.knownUser === null) return NOTHING;
+  if (guard.knownUser === null) return NOTHING_PROVED;
   if (guard instanceof WebGuard) {
     const { authenticatedAt = null, methods = [] } = guard.currentLogin ?? {};
     return { authenticatedAt, methods: methods ?? [], amr: amrOf(methods ?? []) };

@@ -7,6 +7,8 @@ import { hasAccountPages, type PublishedStep, publishedStubs } from "./published
 
 const API_SETTINGS = "config/api.ts";
 const CONTROLLER = "app/controllers/auth/personal-tokens-controller.ts";
+/** Lets users through who have no second factor, or whose login was proved by two. */
+export const TWO_FACTOR = "two-factor:own";
 /** The stubs, by the paths of the resulting files. */
 const WITHOUT_PAGES: Readonly<Record<string, string>> = { [CONTROLLER]: "personal-tokens-controller.json.ts" };
 const WITH_PAGES: Readonly<Record<string, string>> = {
@@ -41,9 +43,14 @@ async function stepsOf(root: string, hasPages: boolean): Promise<readonly Publis
   // Users who haven't verified their address may have entered another person's. In an application that doesn't verify
   // addresses, the middleware would refuse every user.
   const verifies = user === null || /\b(?:MustVerifyEmail|hasVerifiedEmail)\b/.test(user);
-  const verified = verifies && /\bverified\s*:/.test(kernel) ? '.middleware("verified")' : "";
+  const names = [
+    ...(verifies && /\bverified\s*:/.test(kernel) ? ["verified"] : []),
+    // A token outlasts the login that makes it, so users with a second factor give it first, on a trusted device too.
+    ...(/"two-factor"\s*:/.test(kernel) ? [TWO_FACTOR] : []),
+  ];
+  const middleware = names.length === 0 ? "" : `.middleware(${names.map((name) => JSON.stringify(name)).join(", ")})`;
   const options = hasPages ? "" : ", { json: true }";
-  const routes = `...Api.personalTokens(PersonalTokensController${options})${verified}`;
+  const routes = `...Api.personalTokens(PersonalTokensController${options})${middleware}`;
   return [
     {
       file: API_SETTINGS,

@@ -1,4 +1,6 @@
 import type { PublishedFiles } from "../../boot/index.ts";
+import { codeOf } from "../files/existing-files.ts";
+import { TWO_FACTOR } from "./personal-tokens.ts";
 import {
   AUTHENTICATORS_STEP,
   authenticatorMigrations,
@@ -50,10 +52,18 @@ export async function twoFactorFiles(root: string): Promise<PublishedFiles> {
       NAMED_MIDDLEWARE,
       WEB_MIDDLEWARE,
       routesStep(hasPages),
+      ...(/\bApi\.personalTokens\(/.test(await codeOf(root, "routes/web.ts")) ? [PERSONAL_TOKENS] : []),
       ...(hasPages ? [MAIL] : []),
     ],
   };
 }
+
+/** Only the author knows which other middleware these routes have. */
+const PERSONAL_TOKENS: PublishedStep = {
+  file: "routes/web.ts",
+  done: /\bApi\.personalTokens\([^\n]*two-factor/,
+  lines: ["// after Api.personalTokens(…), because a token outlasts a login:", `.middleware("${TWO_FACTOR}"),`],
+};
 
 const FROM = "ashlar/two-factor";
 

@@ -2,7 +2,7 @@ import type {} from "../../api/index.ts";
 import { amrOf, asAuthenticatable, type Guard, type WebGuard } from "../../auth/index.ts";
 import type { HttpContext, Middleware, Next } from "../../http/index.ts";
 import type { Container } from "../../kernel/index.ts";
-import { AshlarError, ConfigurationError, type RegisteredUser } from "../../support/index.ts";
+import { AshlarError, ConfigurationError, type Message, type RegisteredUser } from "../../support/index.ts";
 import { message } from "../messages.ts";
 import type { TwoFactorService } from "../two-factor.ts";
 import "../errors.ts";
@@ -90,13 +90,12 @@ export class TwoFactorSetupMiddleware implements Middleware {
   async #check(context: HttpContext, next: Next): Promise<unknown> {
     const { auth } = context;
     const guard: Guard = auth.guard(auth.guardName);
-    const user = guard.keepsLogins ? await guard.user() : null;
-    if (user === null || (await isByTwo(context, guard)) || !(await this.#service().lacks(user))) return next();
-    if (await this.#service().isInGrace(user)) return next();
+    const unmet = guard.keepsLogins ? await missingFactor(context, guard, this.#service()) : null;
+    if (unmet === null) return next();
     await auth.logout();
-    if (context.request.wantsJson()) throw new AshlarError("E_UNAUTHENTICATED", message("two_factor.setupRequired"));
+    if (context.request.wantsJson()) throw new AshlarError("E_UNAUTHENTICATED", unmet);
     rememberPage(context);
-    context.session.flash("status", context.t("two_factor.setupRequired"));
+    context.session.flash("status", context.t(unmet));
     return auth.redirectToRoute("login");
   }
 
@@ -106,8 +105,23 @@ export class TwoFactorSetupMiddleware implements Middleware {
   }
 }
 
+/**
+ * What to tell a user who is logged in, needs a second factor, and has neither one nor days without one left; `null` for all
+ * others. `application.authenticate` treats such a user as a guest.
+ */
+export async function missingFactor(
+  context: HttpContext,
+  guard: Guard<object>,
+  service: TwoFactorService,
+): Promise<Message | null> {
+  if (service.settings.required === false) return null;
+  const user = (await guard.user()) as RegisteredUser | null;
+  if (user === null || (await isByTwo(context, guard)) || !(await service.lacks(user))) return null;
+  return (await service.isInGrace(user, context.isReadOnly)) ? null : message("two_factor.setupRequired");
+}
+
 /** Reports whether what identifies a request's user was proved by two factors. */
-async function isByTwo(context: HttpContext, guard: Guard): Promise<boolean> {
+async function isByTwo(context: HttpContext, guard: Guard<object>): Promise<boolean> {
   const { methods } = guard as Partial<Pick<WebGuard, "methods">>;
   if (typeof methods === "function") return amrOf(await methods.call(guard)).includes("mfa");
   const claims = (context as Partial<HttpContext>).apiToken?.claims;
