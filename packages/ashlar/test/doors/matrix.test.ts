@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { declareFeature, Provider, type ProviderClass } from "../../src/boot/index.ts";
 import type { KernelClass } from "../../src/kernel/index.ts";
 import { createTestApplication } from "../../src/testing/index.ts";
+import { ashlar } from "../support/command-line.ts";
 import { FRAMEWORK_FEATURES } from "../support/framework-features.ts";
 import { RedisServer } from "../support/redis-server.ts";
 import { mariadb, onMariadb, onPostgres, postgres, sqlite } from "../support/services.ts";
@@ -46,6 +47,20 @@ describe("the table of doors", () => {
       'No row passes the step "badge_code".',
       'No state is about the authenticator "badge_card".',
     ]);
+  });
+
+  test("the doctor lists these doors, and of the application's own routes exactly those that log users in", async () => {
+    const { code, output } = await ashlar(root, "doctor", "--doors", "--json");
+    const doors = JSON.parse(output) as readonly { readonly door: string; readonly route: string }[];
+    expect(code).toBe(0);
+    expect(doors.filter(({ door }) => door.endsWith("()")).map(({ door, route }) => [door, route])).toEqual([
+      ["loginAs()", "POST /become/@id"],
+      ["attemptById()", "POST /switch/@id"],
+      ["enter()", "POST /enter/@id"],
+    ]);
+    const named = FRAMEWORK_FEATURES.flatMap(({ feature }) => Object.entries(feature.doors ?? {}));
+    const withRoutes = named.flatMap(([name, { routes }]) => (routes.length > 0 ? [name] : []));
+    expect([...new Set(doors.map(({ door }) => door))]).toEqual(expect.arrayContaining(withRoutes));
   });
 
   test("a state without a cell is found, and a row of a door that no longer exists", () => {

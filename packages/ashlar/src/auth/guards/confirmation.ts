@@ -87,6 +87,11 @@ export class Confirmation {
   }
 }
 
+/** Makes a visitor's next confirmation ask all steps, as the first one did. */
+export function forgetPassedSteps({ session, visitor }: HttpContext, guard: string): void {
+  if (visitor !== null) session.forget(noteKey(guard));
+}
+
 /** The session key for when, and in which login, the user confirmed the password. */
 function noteKey(guard: string): string {
   return `confirmed_login ${guard}`;

@@ -100,7 +100,8 @@ export type StepOutcome =
  * `if (purpose === "renewal") return "passed"`.
  *
  * A confirmation of the password doesn't ask again, for ten minutes in the same login, for a step that an earlier one
- * passed by a proof or on the step's page. All others are asked each time, so a user who was blocked since is refused.
+ * passed by a proof or on the step's page, unless a route has led there that wants a certain proof or factor
+ * (`password.confirm:mfa`). All others are asked each time, so a user who was blocked since is refused.
  *
  * Steps are asked in order, and the first one that doesn't let the login continue decides: list those that refuse
  * first. If a step throws, or returns anything else, the login ends.

@@ -1,6 +1,7 @@
 import { type HttpContext, isSpeculative, type Middleware, type Next } from "../../http/index.ts";
 import type { Container } from "../../kernel/index.ts";
 import { AshlarError, ConfigurationError, suggestion } from "../../support/index.ts";
+import { forgetPassedSteps } from "../guards/confirmation.ts";
 import type { Guard } from "../guards/guard.ts";
 import type { GuardRegistry } from "../guards/guard-registry.ts";
 import { requireGuards } from "../guards/require-guards.ts";
@@ -64,7 +65,10 @@ export class ConfirmPasswordMiddleware implements Middleware {
     const user = context.auth.webGuard.knownUser as unknown as Authenticatable;
     const { request } = context;
     const required = await confirmationRequired(context, user, wanted);
-    if (required.page === null || request.wantsJson() || isSpeculative(request.raw)) throw required;
+    const isAhead = isSpeculative(request.raw);
+    // For ten minutes, a confirmation would skip the step that gives the factor, and lead back here without it.
+    if (wanted !== null && !isAhead) forgetPassedSteps(context, guard.name);
+    if (required.page === null || request.wantsJson() || isAhead) throw required;
     await keepRefusedForm(context);
     return context.auth.redirectToRoute(required.page);
   }
