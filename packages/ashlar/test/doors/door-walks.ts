@@ -41,7 +41,7 @@ function guest(account: DoorAccount): RemoteBrowser {
   return account.trusted ?? account.visitor();
 }
 
-/** Sends a form that a page showed, or what it would have sent if the page has changed. */
+/** Sends the fields of a form, which the page may no longer show. */
 async function post(browser: RemoteBrowser, path: string, fields: Record<string, string>): Promise<TestResponse> {
   const { json } = await browser.getJson("/csrf");
   return browser.post(path, { __token: (json as { token: string }).token, ...fields });
@@ -191,7 +191,7 @@ export const WALKS: Readonly<Record<string, DoorWalk>> = {
     async prepare(account) {
       const browser = account.visitor();
       const page = await browser.get("/register/passkey");
-      // Nobody has the address at this time.
+      // At this time, the address is free.
       await account.change({ email: `away-${account.email}` });
       await browser.submit(page, '[action="/register/passkey"]', { name: "Ada", email: account.email });
       const link = await account.shop.linkTo(account.email, /\/register\/passkey\//);

@@ -24,7 +24,7 @@ beforeAll(async () => {
 afterAll(() => remove?.());
 
 describe("the table of doors", () => {
-  test("S140 has a row for every door and step, a state for every kind of authenticator, and every cell", async () => {
+  test("S140 has a row for every door and step, a state for each authenticator, and every cell", async () => {
     const registry = await registryWith();
     expect(gapsIn(TABLE, registry)).toEqual([]);
     const declared = FRAMEWORK_FEATURES.flatMap(({ feature }) => Object.keys(feature.doors ?? {}));
