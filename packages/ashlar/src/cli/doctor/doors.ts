@@ -35,8 +35,10 @@ export async function doorsOf(application: Application): Promise<readonly Listed
   if (!container.has("auth")) return [];
   const registry = container.make("auth");
   const declared = features.flatMap(({ feature }) => Object.entries(feature.doors ?? {}));
-  const isNamed = (route: CompiledRoute, [, { routes }]: (typeof declared)[number]) =>
-    route.name !== null && routes.some((name) => name === route.name || route.name!.endsWith(`.${name}`));
+  // First the doors that name the route itself: passkeys.register.store isn't register.store of a guard called passkeys.
+  const doorOf = ({ name }: CompiledRoute): (typeof declared)[number] | undefined =>
+    declared.find(([, { routes }]) => routes.some((one) => one === name)) ??
+    declared.find(([, { routes }]) => routes.some((one) => name?.endsWith(`.${one}`) === true));
   const { parseExpression } = await import("@babel/parser");
   const doors: ListedDoor[] = [];
   const add = (route: CompiledRoute, door: string, opens: Door["opens"], guard: string): void => {
@@ -46,7 +48,7 @@ export async function doorsOf(application: Application): Promise<readonly Listed
     doors.push({ door, opens, route: routeLabel(route), location: route.location, guard, steps, missing });
   };
   for (const route of router.routes) {
-    const own = declared.find((one) => route.mark !== null && isNamed(route, one));
+    const own = route.mark === null ? undefined : doorOf(route);
     const active = guardOf(route, registry.names, registry.defaultName);
     if (own !== undefined) {
       const [name, { opens, guard }] = own;
