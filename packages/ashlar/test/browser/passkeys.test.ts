@@ -3,6 +3,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import type { Browser, BrowserContext, CDPSession, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { authenticatorCode } from "../../src/testing/index.ts";
 import { inBrowser, startBrowser } from "../support/chromium.ts";
 import { ashlar } from "../support/command-line.ts";
 import {
@@ -27,13 +28,15 @@ interface Shop {
   close(): Promise<void>;
 }
 
-/** A new application with passkeys, served. */
+/** A new application with passkeys and two-factor authentication, served. */
 async function openShop(): Promise<Shop> {
   const { root, remove } = await generateApplication();
   const { mail, close } = await openMailServer();
   await edit(root, "config/mail.ts", ["export const MAIL = {", 'export const MAIL = {\n  transport: "smtp",']);
   await edit(root, "config/app.ts", ["export const APP = {", 'export const APP = {\n  languages: ["de"],']);
-  expect((await ashlar(root, "auth", "--passkeys")).errors).toBe("");
+  const trusting = ["trustDays: null", "trustDays: 30"] as const;
+  expect((await ashlar(root, "auth", "--two-factor", "--passkeys")).errors).toBe("");
+  await edit(root, "config/two-factor.ts", trusting);
   await execute(root, process.execPath, [COMMAND, "migrate"]);
   const port = String(await freePort());
   const url = `http://localhost:${port}`;
@@ -141,6 +144,26 @@ inBrowser("passkeys, in a browser", () => {
     await page.getByText("The passkey was added.").waitFor();
   }
 
+  /** Sets up an authenticator app, whose secret the page shows. */
+  async function setUpApp(page: Page): Promise<void> {
+    await page.goto(`${shop.url}/account/two_factor/app`);
+    // The passkey is a factor already, so it is asked for.
+    await page.getByRole("button", { name: "Confirm with a passkey" }).click();
+    await page.waitForURL(`${shop.url}/account/two_factor/app`);
+    const secret = ((await page.locator("code.secret").textContent()) ?? "").replaceAll(" ", "");
+    await page.getByLabel("Six-digit code").fill(authenticatorCode(secret));
+    await page.getByRole("button", { name: "Turn on" }).click();
+    await page.getByRole("link", { name: "Download as a text file" }).waitFor();
+  }
+
+  async function logInWithPassword(page: Page, name: string): Promise<void> {
+    await page.goto(`${shop.url}/home`);
+    await logOut(page);
+    await page.getByLabel("Email address").fill(`${name}@example.com`);
+    await page.getByLabel("Password", { exact: true }).fill(PASSWORD);
+    await page.getByRole("button", { name: "Log in", exact: true }).click();
+  }
+
   async function logOut(page: Page): Promise<void> {
     await page.getByRole("button", { name: "Log out" }).click();
     await page.waitForURL(`${shop.url}/login`);
@@ -236,6 +259,26 @@ inBrowser("passkeys, in a browser", () => {
     await isOnHome(page, "Hedy");
   });
 
+  test("passes the second step with a passkey, and the device is trusted", async () => {
+    const page = await (await visitor()).newPage();
+    const authenticator = await VirtualAuthenticator.add(page);
+    await register(page, "Margaret");
+    await openPasskeys(page);
+    await addPasskey(page);
+    await setUpApp(page);
+    await authenticator.answers(false);
+    await logInWithPassword(page, "margaret");
+    await page.waitForURL(`${shop.url}/login/two_factor`);
+    expect(await page.getByLabel("Six-digit code").isVisible()).toBe(true);
+    await page.getByLabel("Don't ask on this device").check();
+    await authenticator.answers(true);
+    await page.getByRole("button", { name: "Confirm with a passkey" }).click();
+    await isOnHome(page, "Margaret");
+    await authenticator.answers(false);
+    await logInWithPassword(page, "margaret");
+    await isOnHome(page, "Margaret");
+  });
+
   test("a page of another origin can't use it", async () => {
     const page = await (await visitor()).newPage();
     await VirtualAuthenticator.add(page);
@@ -301,6 +344,18 @@ inBrowser("passkeys, in a browser", () => {
       await look("confirm-passkey");
       await page.goto(`${shop.url}/home`);
       await look("home");
+      await setUpApp(page);
+      await look("recovery-codes");
+      await page.goto(`${shop.url}/account/two_factor`);
+      await look("two-factor");
+      await page.goto(`${shop.url}/account/security`);
+      await look("security");
+      await authenticator.answers(false);
+      await logInWithPassword(page, `ruth${size}${colorScheme}`);
+      await page.waitForURL(`${shop.url}/login/two_factor`);
+      await look("two-factor-step");
+      await page.getByText("Lost your device?").click();
+      await look("two-factor-recovery");
     }
   });
 });
