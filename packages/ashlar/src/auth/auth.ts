@@ -22,6 +22,7 @@ import { isAuthenticatableClass, isUserClassOf, keepsSameRows, type UserId } fro
 import type { GuardOf } from "./web/guards-by-name.ts";
 import { WebGuard } from "./web/web-guard.ts";
 import "./errors.ts";
+import "../http/index.ts";
 
 declare module "../http/exchange/context.ts" {
   interface FrameworkContext {

@@ -342,7 +342,18 @@ for (const form of ["pages", "json"] as const) {
           return [name, text];
         },
       );
-      same("account", { status, data, body: { data: { ...data, email: null, events } } } as never);
+      const closing = { ...(data.closing as object), date: null };
+      same("account", { status, data, body: { data: { ...data, email: null, events, closing } } } as never);
+    });
+
+    test("closes an account, and reopens it by a login", async () => {
+      const { front, email } = await registered();
+      await front.post("/confirm_password", { password: PASSWORD });
+      const { status, data } = await front.post("/account/close");
+      expect(Number.isNaN(Date.parse(String(data.closesAt)))).toBe(false);
+      same("closed", { status, body: { data: { status: data.status } } } as never);
+      expect((await front.get("/home")).status).toBe(401);
+      expect((await frontEnd().post("/login", { email, password: PASSWORD })).status).toBe(200);
     });
 
     test("lists and ends logins", async () => {

@@ -246,7 +246,10 @@ const WALKS: Readonly<Record<string, () => Promise<void>>> = {
     const { client, email } = await registered();
     await client.postJson(`/email/verify/${await verificationOf(email)}`);
     const refused = described("/account/tokens", "get", await client.getJson("/account/tokens"), 403);
-    expect(refused.json).toMatchObject({ code: "E_PASSWORD_NOT_CONFIRMED", flows: [{ id: "password" }, { id: "mail" }] });
+    expect(refused.json).toMatchObject({
+      code: "E_PASSWORD_NOT_CONFIRMED",
+      flows: [{ id: "password" }, { id: "mail" }],
+    });
     described("/confirm_password", "post", await client.postJson("/confirm_password", { password: PASSWORD }), 200);
     const page = dataOf(described("/account/tokens", "get", await client.getJson("/account/tokens"), 200));
     const fields = { name: "A script", days: 7, form: page.form };

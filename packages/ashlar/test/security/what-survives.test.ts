@@ -160,6 +160,25 @@ const DOORS: Readonly<Record<string, Door>> = {
     survivors: NOTHING,
     ended: ["everything: blocked", "everything: unblocked"],
   },
+  "the closing of an account": {
+    pass: async (bench) => bench.services.closing.close("web", await bench.user(), "none", OPERATOR),
+    survivors: NOTHING,
+    ended: ["everything: closed"],
+  },
+  "the closing of an account, and a login that reopens it": {
+    async pass(bench) {
+      await bench.services.closing.close("web", await bench.user(), "none", OPERATOR);
+      await bench.accounts.visitor().post("/login", { email: bench.email, password: PASSWORD });
+    },
+    survivors: NOTHING,
+    ended: ["everything: closed"],
+  },
+  "the removal of a closed account whose row is kept": {
+    pass: async (bench) => bench.services.closing.close("web", await bench.user(), "none", OPERATOR),
+    survivors: NOTHING,
+    ended: ["everything: closed", "everything: anonymized"],
+    accounts: { closing: { graceDays: 0, removal: "anonymize" } },
+  },
   "a deletion": {
     pass: async (bench) => bench.services.deletion.ofGuard("web", await bench.user()),
     survivors: NOTHING,
@@ -267,7 +286,9 @@ const PLACES = [
   "auth/access/rotate-access.ts",
   "auth/accounts/access/account-access.ts",
   "auth/accounts/access/account-blocks.ts",
+  "auth/accounts/access/account-closing.ts",
   "auth/accounts/access/all-access.ts",
+  "auth/accounts/access/closed-account-removal.ts",
   "auth/accounts/access/first-proof.ts",
   "auth/accounts/access/password-voiding.ts",
   "auth/accounts/access/user-deletion.ts",

@@ -87,7 +87,9 @@ export class AccessBench {
     });
     const { kysely } = accounts.database;
     if (store === null) {
-      await kysely.schema.alterTable("users").addColumn("blocked_at", timestamp(kysely)).execute();
+      for (const column of ["blocked_at", "closes_at"]) {
+        await kysely.schema.alterTable("users").addColumn(column, timestamp(kysely)).execute();
+      }
     }
     for (const stub of ["api/create_api_tokens", "tokens/create_personal_tokens"]) {
       await (await migrationOfStub(`${stub}.ts.stub`)).up(kysely);

@@ -192,6 +192,7 @@ function tellings(page: TestResponse): string | null {
       .replaceAll("&#x27;", "'")
       .replaceAll("&#39;", "'")
       .replaceAll(/\S+@example\.com/g, "…")
+      .replaceAll(/\w+ \d+, \d{4} at [^.]*? UTC/g, "…")
       .replaceAll(/\s+/g, " ")
       .trim() ?? null
   );

@@ -117,7 +117,7 @@ export interface DriversSettings {
   readonly [name: string]: DriverSettings;
 }
 
-/** {@link JwtSettings} as read, with keys created from the secrets. */
+/** `JwtSettings` as read, with keys created from the secrets. */
 export interface CompleteJwtSettings
   extends Omit<
       Complete<JwtSettings>,

@@ -169,10 +169,6 @@ export abstract class AccountAdministration {
    * After `ACCOUNTS.closing.graceDays`, `ashlar prune` or the server's daily pruning deletes or anonymizes the account;
    * until then, a login reopens it. If it is the request's own user, the rest of the request is a guest's.
    *
-   * ```ts
-   * const closesAt = await accounts.close(request.user()!);
-   * ```
-   *
    * Emits `auth.account_closed`. To others, the account looks like any other.
    *
    * Security: make users confirm who they are first: `password.confirm`. The route must check that the caller is allowed to

@@ -6,6 +6,7 @@ import { AshlarError, type GuardUser } from "../../support/index.ts";
 import type { Guard } from "../guards/guard.ts";
 import { requireGuards } from "../guards/require-guards.ts";
 import { Authentication, type AuthenticationParts } from "./authentication.ts";
+import "../../http/index.ts";
 
 /** Options of `application.authenticate`. */
 export interface AuthenticateOptions<Name extends string = string> {

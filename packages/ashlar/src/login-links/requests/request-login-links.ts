@@ -12,6 +12,8 @@ import { LoginLinkRegistrationMail } from "../mails.ts";
 import { message } from "../messages.ts";
 import { acceptCode, mailedAccount } from "./code-check.ts";
 import { mailCode, originOf } from "./login-mails.ts";
+import "../../auth/index.ts";
+import "../../http/index.ts";
 
 declare module "../../http/exchange/context.ts" {
   interface FrameworkContext {

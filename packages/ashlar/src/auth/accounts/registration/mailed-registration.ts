@@ -5,6 +5,7 @@ import { type KeyPurpose, Signer } from "../../../security/index.ts";
 import { AshlarError, type FieldErrors, type RegisteredUser } from "../../../support/index.ts";
 import { checkEmail, checkName, refuse } from "../users/account-input.ts";
 import type { RegistrationWork } from "./registration.ts";
+import "../../errors.ts";
 
 /** How long a link works. */
 const LINK_MINUTES = 60;

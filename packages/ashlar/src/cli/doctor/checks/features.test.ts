@@ -32,6 +32,7 @@ test("every provider and middleware that the account pages lack is a separate fi
     'pages.middleware routeMiddleware has no "auth".',
     'pages.middleware routeMiddleware has no "auth.page".',
     'pages.middleware routeMiddleware has no "password.confirm".',
+    'pages.middleware routeMiddleware has no "confirm".',
     'pages.middleware routeMiddleware has no "throttle".',
   ]);
 });
