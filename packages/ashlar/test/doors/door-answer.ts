@@ -63,7 +63,7 @@ interface Body {
 export function described(response: TestResponse): string {
   const { redirectsTo, status } = response;
   if (redirectsTo !== null)
-    return `→ ${redirectsTo.replace(/\?.*/, "").replace(/(verify|undo|passkey)\/(?!notice)[\w.-]{20,}/, "$1/@token")}`;
+    return `→ ${redirectsTo.replace(/\?.*/, "").replace(/(verify|undo|passkey|link|mail)\/(?!notice)[\w.-]{20,}/, "$1/@token")}`;
   if (!/json/.test(response.headers.get("content-type") ?? "")) return String(status);
   const { data, ...problem } = response.json as Body;
   const own = typeof data === "object" && data !== null ? (data as Body & { readonly status?: string }) : {};

@@ -7,6 +7,7 @@ import { expect } from "vitest";
 import { type Application, createApplication } from "../../src/boot/index.ts";
 import type { Database } from "../../src/database/index.ts";
 import type { KernelClass } from "../../src/kernel/index.ts";
+import type { CapturedMail } from "../../src/mail/index.ts";
 import { redisSessions } from "../../src/session/index.ts";
 import { captureMail, linksIn, type MailCapture } from "../../src/testing/index.ts";
 import { redisStore } from "../../src/throttle/index.ts";
@@ -61,13 +62,13 @@ const INDEX = `  if (process.env.DATABASE_CONNECTION !== "mariadb") {
 `;
 
 /**
- * Generates the application that the doors belong to: pages, tokens, second factors and passkeys, as `create-ashlar` and the
- * commands write them. Its author has added routes that log users in, a page that wants a confirmation, accounts without an
- * address, closed accounts, and users who need a second factor.
+ * Generates the application that the doors belong to: pages, tokens, second factors, passkeys and logins by mail, as
+ * `create-ashlar` and the commands write them. Its author has added routes that log users in, a page that wants a confirmation,
+ * accounts without an address, closed accounts, users who need a second factor, and mailed links to new accounts.
  */
 export async function generateDoorShop(): Promise<{ readonly root: string; readonly remove: () => Promise<void> }> {
   const { root, remove } = await generateApplication();
-  for (const command of ["api:install --many", "auth --two-factor", "auth --passkeys"]) {
+  for (const command of ["api:install --many", "auth --two-factor", "auth --passkeys", "auth --login-links"]) {
     const { code, errors } = await ashlar(root, ...command.split(" "));
     expect([command, code, errors]).toEqual([command, 0, ""]);
   }
@@ -104,6 +105,7 @@ export async function generateDoorShop(): Promise<{ readonly root: string; reado
     ["import { User }", 'import { quickHasher } from "ashlar/testing";\nimport { User }'],
     ["// Passwords are hashed", "export const PASSWORDS = { hasher: quickHasher() };\n\n// Passwords are hashed"],
   );
+  await edit(root, "config/login-links.ts", ["registers: false", "registers: true"]);
   const redis = '{ url: env("REDIS_URL"), prefix: env("REDIS_PREFIX") }';
   await edit(
     root,
@@ -204,11 +206,21 @@ export class DoorShop {
 
   /** The path of the last link that was mailed to an address. */
   async linkTo(email: string, pattern: RegExp): Promise<string> {
-    const mails = (await this.#mail.all()).filter(({ to }) => to === email);
-    const link = mails.flatMap((mail) => linksIn(mail)).findLast((one) => pattern.test(one));
+    const link = (await this.#mailsTo(email)).flatMap((mail) => linksIn(mail)).findLast((one) => pattern.test(one));
     if (link === undefined) throw new Error(`No link like ${pattern} was mailed to ${email}.`);
     const { pathname, search } = new URL(link);
     return pathname + search;
+  }
+
+  /** The last code that was mailed to an address. */
+  async codeTo(email: string): Promise<string> {
+    const codes = (await this.#mailsTo(email)).flatMap(({ text }) => text.match(/^[A-Z]{4}-[A-Z]{4}$/m) ?? []);
+    if (codes.length === 0) throw new Error(`No code was mailed to ${email}.`);
+    return codes.at(-1)!;
+  }
+
+  async #mailsTo(email: string): Promise<readonly CapturedMail[]> {
+    return (await this.#mail.all()).filter(({ to }) => to === email);
   }
 }
 

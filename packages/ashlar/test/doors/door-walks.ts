@@ -102,6 +102,34 @@ async function pressed(
   return form === undefined ? page : browser.submit(page, `[action="${form.attributes.get("action")}"]`, fields);
 }
 
+interface MailedLogin {
+  readonly code: string;
+  readonly link: string;
+}
+
+/** Asks on the page for a mail to log in with. */
+async function askForLogin({ email, shop }: DoorAccount, browser: RemoteBrowser): Promise<MailedLogin> {
+  const page = await browser.get("/login/mail");
+  (await browser.submit(page, '[action="/login/mail"]', { email })).assertRedirect("/login/mail/code");
+  return { link: await shop.linkTo(email, /\/login\/mail\/link\//), code: await shop.codeTo(email) };
+}
+
+/** Asks for a mail as an app does, and returns what the app then sends with the code. */
+async function askAsApp({ email, shop }: DoorAccount, app: RemoteBrowser): Promise<Record<string, string>> {
+  const { json } = (await app.postJson("/api/login-mail", { email })).assertStatus(202);
+  return { ...(json as { data: { request: string } }).data, mailed_code: await shop.codeTo(email) };
+}
+
+/** Presses the button of the page behind a link that logs in. */
+async function logInByLink(
+  browser: RemoteBrowser,
+  link: string,
+  fields: Record<string, string> = {},
+): Promise<TestResponse> {
+  const page = await browser.get(link);
+  return page.status === 200 ? browser.submit(page, `[action="${link}"]`, fields) : page;
+}
+
 /** Every way through the framework's doors, by the name of the row. */
 export const WALKS: Readonly<Record<string, DoorWalk>> = {
   "login page": {
@@ -202,6 +230,93 @@ export const WALKS: Readonly<Record<string, DoorWalk>> = {
         const credential = new PasskeyDevice().create(await optionsFor(browser, link));
         return browser.submit(finish, "#credential", { credential: JSON.stringify(credential) });
       };
+      return { browser, go };
+    },
+  },
+  "code of a mail": {
+    watch: watched,
+    isMailed: true,
+    async prepare(account) {
+      const browser = guest(account);
+      const { code } = await askForLogin(account, browser);
+      return { browser, go: () => post(browser, "/login/mail/code", { mailed_code: code }) };
+    },
+  },
+  "code of a mail, by JSON": {
+    watch: watched,
+    isMailed: true,
+    async prepare(account) {
+      const browser = guest(account);
+      const { code } = await askForLogin(account, browser);
+      return { browser, go: () => browser.withCsrfToken().postJson("/login/mail/code", { mailed_code: code }) };
+    },
+  },
+  "code of a mail, then one of the app": {
+    async prepare(account) {
+      const browser = account.visitor();
+      const { code: mailed } = await askForLogin(account, browser);
+      await post(browser, "/login/mail/code", { mailed_code: mailed });
+      const code = account.hasApp ? await account.code() : "000000";
+      return { browser, go: () => post(browser, "/login/two_factor", { code }) };
+    },
+  },
+  "link of a mail": {
+    watch: watched,
+    isMailed: true,
+    async prepare(account) {
+      const browser = guest(account);
+      const { link } = await askForLogin(account, browser);
+      return { browser, go: () => logInByLink(browser, link) };
+    },
+  },
+  "link of a mail, in another browser": {
+    watch: watched,
+    isMailed: true,
+    async prepare(account) {
+      const { code, link } = await askForLogin(account, account.visitor());
+      const browser = guest(account);
+      return { browser, go: () => logInByLink(browser, link, { mailed_code: code }) };
+    },
+  },
+  "link of a mail, without its code": {
+    watch: watched,
+    isMailed: true,
+    async prepare(account) {
+      const { link } = await askForLogin(account, account.visitor());
+      const browser = guest(account);
+      return { browser, go: () => logInByLink(browser, link) };
+    },
+  },
+  "link of a mail to a new account": {
+    watch: watched,
+    isMailed: true,
+    async prepare(account) {
+      const browser = account.visitor();
+      const page = await browser.get("/login/mail");
+      // At this time, the address is free.
+      await account.change({ email: `away-${account.email}` });
+      await browser.submit(page, '[action="/login/mail"]', { email: account.email });
+      const link = await account.shop.linkTo(account.email, /\/register\/mail\//);
+      await account.change({ email: account.email });
+      return { browser, go: () => pressed(browser, link, { name: "Ada" }) };
+    },
+  },
+  "code of a mail at the token endpoint": {
+    watch: watched,
+    isMailed: true,
+    async prepare(account) {
+      const browser = account.visitor();
+      const sent = await askAsApp(account, browser);
+      return { browser, go: () => browser.postJson("/api/login-mail/token", sent) };
+    },
+  },
+  "code of a mail at the token endpoint, second request": {
+    async prepare(account) {
+      const browser = account.visitor();
+      const first = await browser.postJson("/api/login-mail/token", await askAsApp(account, browser));
+      const { pending } = first.json as { pending?: string };
+      const code = account.hasApp ? await account.code() : "000000";
+      const go = () => browser.withToken(pending ?? "pending_none").postJson("/api/auth", { code });
       return { browser, go };
     },
   },
@@ -320,6 +435,18 @@ export const WALKS: Readonly<Record<string, DoorWalk>> = {
       const page = await browser.get("/confirm_passkey");
       const assertion = JSON.stringify(account.device!.get(await optionsFor(browser, "/confirm_passkey")));
       return { browser, go: () => browser.submit(page, "#assertion", { assertion }) };
+    },
+  },
+  "confirmation with the code of a mail": {
+    isMailed: true,
+    async prepare(account) {
+      const browser = await longLoggedIn(account);
+      await browser.get("/fresh");
+      // No code is mailed to an address that isn't verified.
+      await post(browser, "/confirm_mail/send", {});
+      const isSent = (await browser.get("/confirm_mail")).text.includes('name="mailed_code"');
+      const code = isSent ? await account.shop.codeTo(account.email) : "WDJB-MJHT";
+      return { browser, go: () => post(browser, "/confirm_mail", { mailed_code: code }) };
     },
   },
   "change of password": {
