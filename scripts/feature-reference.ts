@@ -196,14 +196,14 @@ description: Every way into an account, tried with an account in every state, an
 # Doors
 
 Every way to log in, to get an API token, or to be recognized, and what happens if someone tries it with an account in each of these
-states. A test tries all of them in a generated application with \`api:install --many\`, \`auth --two-factor\`, \`auth --passkeys\` and
-\`tokens:install\`: on SQLite, PostgreSQL and MariaDB, with sessions in cookies and in Redis, and with one process and two. Each
-feature declares its doors, and the test fails if one of them, a login step, a kind of authenticator or a state is missing here. To
-test the doors of your own application, see [Testing](../guides/testing.md).
+states. A test tries all of them in a generated application with \`api:install --many\`, \`auth --two-factor\`, \`auth --passkeys\`,
+\`auth --login-links\` and \`tokens:install\`: on SQLite, PostgreSQL and MariaDB, with sessions in cookies and in Redis, and with one
+process and two. Each feature declares its doors, and the test fails if one of them, a login step, a kind of authenticator or a state is
+missing here. To test the doors of your own application, see [Testing](../guides/testing.md).
 
 ${meanings.join("\n")}
 
-The settings are those that the commands write, but users can trust a device for 30 days, and some users need a second factor and have
+The settings are those that the commands write, but newcomers can register by mail, users can trust a device for 30 days, and some users need a second factor and have
 three days to set one up.
 
 After each try, the test opens every page and route that needs a user, with the cookies that the visitor has, and with each text of
