@@ -34,6 +34,12 @@ export const PASSKEYS: Feature = declareFeature({
     "passkeys.removed": { audit: ({ passkeyId }) => ({ passkeyId }) },
     "passkeys.copied": { audit: ({ passkeyId }) => ({ passkeyId }) },
   },
+  accountEvents: {
+    "passkeys.added": { label: "passkeys.event.added" },
+    "passkeys.renamed": { label: "passkeys.event.renamed" },
+    "passkeys.removed": { label: "passkeys.event.removed" },
+    "passkeys.copied": { label: "passkeys.event.copied" },
+  },
   accountMails: {
     passkeyAdded: PasskeyAddedMail,
     passkeyRemoved: PasskeyRemovedMail,

@@ -58,6 +58,10 @@ export const MESSAGES: Readonly<Record<keyof typeof PASSKEY_MESSAGES, Sentence>>
   "mails.passkeyRemoved.lead": "Von Ihrem Konto wurde der Passkey „{name}“ entfernt: {moment}.",
   "mails.passkeyRemoved.notYou":
     "Wenn Sie das nicht waren, sehen Sie Ihre Passkeys durch, und wählen Sie ein neues Passwort:",
+  "passkeys.event.added": "Passkey hinzugefügt",
+  "passkeys.event.renamed": "Passkey umbenannt",
+  "passkeys.event.removed": "Passkey entfernt",
+  "passkeys.event.copied": "Passkey abgewiesen, der vielleicht kopiert wurde",
   "mails.passkeyCopied.subject": "Einer Ihrer Passkeys wurde vielleicht kopiert",
   "mails.passkeyCopied.lead":
     "Jemand hat versucht, sich mit dem Passkey „{name}“ an Ihrem Konto anzumelden, und wurde abgewiesen: {moment}. Der Passkey zählt seine Verwendungen, und diese war schon gezählt. Das geschieht, wenn es eine Kopie von ihm gibt.",

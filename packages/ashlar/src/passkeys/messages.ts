@@ -50,6 +50,10 @@ export const PASSKEY_MESSAGES = {
   "mails.passkeyRemoved.subject": "A passkey was removed from your account",
   "mails.passkeyRemoved.lead": "On {moment}, the passkey “{name}” was removed from your account.",
   "mails.passkeyRemoved.notYou": "If this wasn't you, look through your passkeys and set a new password:",
+  "passkeys.event.added": "A passkey was added",
+  "passkeys.event.renamed": "A passkey was renamed",
+  "passkeys.event.removed": "A passkey was removed",
+  "passkeys.event.copied": "A passkey that may have been copied was refused",
   "mails.passkeyCopied.subject": "One of your passkeys may have been copied",
   "mails.passkeyCopied.lead":
     "On {moment}, someone tried to log in to your account with the passkey “{name}”, and was refused: the passkey counts its uses, and this one was counted before. That happens if there is a copy of it.",
