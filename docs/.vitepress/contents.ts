@@ -72,6 +72,7 @@ const CONTENTS: readonly Part[] = [
           "proofs",
           "login-links",
           "passkeys",
+          "identities",
           "two-factor",
           "sessions",
           "single-page-applications",
