@@ -1,10 +1,9 @@
 import { type Feature, Provider } from "../boot/index.ts";
 import { ConfigurationError } from "../support/index.ts";
+import type {} from "../views/index.ts";
 import { IDENTITIES } from "./feature.ts";
 import { ONCE_LIMIT } from "./limits.ts";
 import { VISIT_SECONDS } from "./visits/visits.ts";
-import "../views/index.ts";
-import "./errors.ts";
 import "./events.ts";
 import "./identity-service.ts";
 import "./limits.ts";

@@ -1,4 +1,4 @@
-/** A provider can't be reached, or its metadata is not what it should be. The message is for the log. */
+/** A provider can't be reached, or its metadata is wrong. The message is for the log. */
 export class ProviderDown extends Error {}
 
 /** A provider doesn't confirm who a visitor is. */

@@ -82,7 +82,7 @@ export class ProviderClient {
     const { provider } = this;
     const configuration = await this.configuration();
     const isOpenId = provider.endpoints === null;
-    // Without metadata, it isn't known as what it would identify itself. Each provider has its own URL to come back to.
+    // Without metadata, its issuer isn't known. Each provider has its own URL to come back to.
     if (!isOpenId) url.searchParams.delete("iss");
     return this.#attempt(async () => {
       const tokens = await client.authorizationCodeGrant(configuration, url, {

@@ -7,7 +7,6 @@ import { IDENTITY } from "../identity-proof.ts";
 import type { IdentityService } from "../identity-service.ts";
 import type { NamedProvider } from "../settings.ts";
 import type { IdentityRefusal } from "./refusals.ts";
-import "../../auth/index.ts";
 
 /** Whose account it is. */
 interface OwnAccount {

@@ -1,9 +1,9 @@
 import type { HttpContext } from "../../http/index.ts";
 import { declareKeyPurpose, digest, type KeyPurpose, randomToken, type Signer } from "../../security/index.ts";
+import type {} from "../../session/index.ts";
 import { now } from "../../support/index.ts";
 import type { Throttle } from "../../throttle/index.ts";
 import { ONCE_LIMIT } from "../limits.ts";
-import "../../session/index.ts";
 
 /** The purpose that states are signed for. */
 export const STATE_KEY: KeyPurpose = declareKeyPurpose("identity-state");
