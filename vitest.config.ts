@@ -25,7 +25,7 @@ const UNITS =
 
 /** Tests of features with users, whose files share a process among themselves. */
 const FEATURES = [
-  "packages/ashlar/src/{api,auth,authenticators,identities,login-links,passkeys,two-factor}/**/*.test.ts",
+  "packages/ashlar/src/{api,auth,authenticators,login-links,passkeys,two-factor}/**/*.test.ts",
   "packages/ashlar/test/{conformance,vectors}/**/*.test.ts",
 ];
 

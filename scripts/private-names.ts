@@ -10,7 +10,7 @@ import { importsIn, takenFromOthers } from "./private-names/imports.ts";
 const source = join(import.meta.dirname, "../packages/ashlar/src");
 
 /** The folders of features that a package could have written. */
-const FEATURES: readonly string[] = ["api", "authenticators", "two-factor", "passkeys", "login-links", "identities"];
+const FEATURES: readonly string[] = ["api", "authenticators", "two-factor", "passkeys", "login-links"];
 
 /** Helpers and constants without state, and without access to other features: a package would write them in a few lines. */
 const HELPERS: readonly string[] = [

@@ -72,7 +72,6 @@ const CONTENTS: readonly Part[] = [
           "proofs",
           "login-links",
           "passkeys",
-          "identities",
           "two-factor",
           "sessions",
           "single-page-applications",

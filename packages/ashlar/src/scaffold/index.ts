@@ -11,7 +11,6 @@ export {
 export { type ApiNames, USUAL_NAMES } from "./files/api-names.ts";
 export { codeOf } from "./files/existing-files.ts";
 export { type NewFile, writeNewFile } from "./files/files.ts";
-export { identityFiles, identityTexts, readProviderNames } from "./install/identities.ts";
 export {
   type Installation,
   planInstallation,

@@ -2,7 +2,6 @@ import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, posix, relative } from "node:path";
 import { expect, test } from "vitest";
 import "../../src/public/api.ts";
-import "../../src/public/identities.ts";
 import "../../src/public/mail.ts";
 import "../../src/public/session.ts";
 import "../../src/public/two-factor.ts";

@@ -6,7 +6,6 @@ import { AuthProvider } from "../../src/auth/index.ts";
 import { createApplication, type ProviderClass } from "../../src/boot/index.ts";
 import { DatabaseProvider } from "../../src/database/index.ts";
 import { EventProvider } from "../../src/events/index.ts";
-import { IdentitiesProvider } from "../../src/identities/index.ts";
 import { LoginLinksProvider } from "../../src/login-links/index.ts";
 import { MailProvider } from "../../src/mail/index.ts";
 import type { MessageKey, Sentence } from "../../src/messages/index.ts";
@@ -30,7 +29,6 @@ const PROVIDERS: readonly ProviderClass[] = [
   ApiProvider,
   TwoFactorProvider,
   LoginLinksProvider,
-  IdentitiesProvider,
   PasskeysProvider,
 ];
 

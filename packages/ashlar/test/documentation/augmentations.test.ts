@@ -263,7 +263,6 @@ async function ownMembers(): Promise<Record<keyof typeof PUBLIC, string[]>> {
 const ELSEWHERE = [
   "ashlar/metrics",
   "ashlar/authenticators",
-  "ashlar/identities",
   "ashlar/login-links",
   "ashlar/passkeys",
   "ashlar/two-factor",

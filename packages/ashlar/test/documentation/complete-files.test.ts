@@ -47,7 +47,6 @@ const NEEDS_MORE: Readonly<Record<string, string>> = {
   "docs/guides/login-links.md": "ashlar auth --login-links writes the controllers",
   "docs/guides/own-authority.md": "its certificates don't exist",
   "docs/guides/own-guards.md": "its sections are independent of each other",
-  "docs/guides/identities.md": "ashlar auth --providers writes the controllers",
   "docs/guides/passkeys.md": "ashlar auth --passkeys writes the controllers",
   "docs/guides/personal-tokens.md": "ashlar tokens:install writes the controller",
   "docs/guides/token-keys.md": "ashlar key:generate writes the keys",

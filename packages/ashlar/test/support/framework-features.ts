@@ -4,7 +4,6 @@ import { type InstalledFeature, installedFeatures, type ProviderClass } from "..
 import { FINDINGS } from "../../src/cli/doctor/finding.ts";
 import { DatabaseProvider } from "../../src/database/index.ts";
 import { EventProvider } from "../../src/events/index.ts";
-import { IdentitiesProvider } from "../../src/identities/index.ts";
 import { LoginLinksProvider } from "../../src/login-links/index.ts";
 import { MailProvider } from "../../src/mail/index.ts";
 import { MetricsProvider } from "../../src/metrics/index.ts";
@@ -18,15 +17,7 @@ import { ViewProvider } from "../../src/views/index.ts";
 /** The framework's own providers, in the order in which an application lists them. */
 export const FRAMEWORK_PROVIDERS: readonly ProviderClass[] = [
   ...[DatabaseProvider, EventProvider, ViewProvider, SessionProvider, ThrottleProvider, MailProvider, AuthProvider],
-  ...[
-    ApiProvider,
-    LoginLinksProvider,
-    PasskeysProvider,
-    IdentitiesProvider,
-    TwoFactorProvider,
-    MetricsProvider,
-    TelemetryProvider,
-  ],
+  ...[ApiProvider, LoginLinksProvider, PasskeysProvider, TwoFactorProvider, MetricsProvider, TelemetryProvider],
 ];
 
 /** All features of the framework. */

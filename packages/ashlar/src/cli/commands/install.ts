@@ -2,14 +2,11 @@ import { Command, Option } from "commander";
 import {
   type Feature,
   hasAccountRoutes,
-  identityFiles,
-  identityTexts,
   loginLinkFiles,
   passkeyFiles,
   personalTokenFiles,
   planInstallation,
   planMigrations,
-  readProviderNames,
   twoFactorFiles,
   writeInstallation,
   writeMigrations,
@@ -30,7 +27,6 @@ interface Options {
   readonly migrations?: true;
   readonly passkeys?: true;
   readonly printNames?: true;
-  readonly providers?: string;
   readonly twoFactor?: true;
 }
 
@@ -58,26 +54,19 @@ function installCommand(terminal: Terminal, name: string, feature: Feature, desc
       .option("--force", "overwrite existing files that differ")
       .addOption(withAccounts("--login-links", "add logins by mail to the accounts: settings, pages, mail and routes"))
       .addOption(withAccounts("--passkeys", "add passkeys to the accounts: their table, pages, script and routes"))
-      .addOption(withAccounts("--two-factor", "also two-factor authentication: its table, settings, pages and mail"))
-      .addOption(
-        withAccounts(
-          "--providers <names>",
-          "also logins by other sites, such as google,github: their settings, table, pages and routes",
-        ),
-      );
+      .addOption(withAccounts("--two-factor", "also two-factor authentication: its table, settings, pages and mail"));
   } else {
     command
       .option("--many", "users have several tokens: their table, and tokens: many() in config/api.ts")
       .addOption(new Option("--print-names").hideHelp());
   }
-  return command.action(async ({ loginLinks, passkeys, providers, twoFactor, ...options }: Options) => {
+  return command.action(async ({ loginLinks, passkeys, twoFactor, ...options }: Options) => {
     const additions = [
       ...(twoFactor ? [twoFactorFiles] : []),
       ...(passkeys ? [passkeyFiles] : []),
       ...(loginLinks ? [loginLinkFiles] : []),
     ];
-    const names = providers === undefined ? null : readProviderNames(providers);
-    if (additions.length === 0 && names === null) return install(terminal, feature, options);
+    if (additions.length === 0) return install(terminal, feature, options);
     const { migrate: isMigrated, dryRun, ...others } = options;
     // An application that has accounts keeps them as they are.
     const isComplete = await hasAccountRoutes(terminal.root);
@@ -89,12 +78,6 @@ function installCommand(terminal: Terminal, name: string, feature: Feature, desc
       return;
     }
     for (const filesOf of additions) await publish(terminal, await filesOf(terminal.root), dryRun === true);
-    if (names !== null) {
-      await publish(terminal, await identityFiles(terminal.root, names), dryRun === true, identityTexts(names));
-      terminal.print(
-        "Run: npm install. Then enter the variables in .env, and at each site the URL that visitors come back to.",
-      );
-    }
     if (isMigrated) await migrate(terminal);
   });
 }

@@ -8,9 +8,8 @@ export async function publish(
   terminal: Terminal,
   files: Parameters<CommandContext["publish"]>[0],
   isDryRun: boolean,
-  texts?: Parameters<typeof planPublication>[2],
 ): Promise<void> {
-  const plan = await planPublication(terminal.root, files, texts);
+  const plan = await planPublication(terminal.root, files);
   if (isDryRun) await printDiff(terminal, plan);
   else {
     await writePublication(terminal.root, plan);

@@ -7,7 +7,7 @@ import { codeOf, javaScriptOf, readIfThere } from "../files/existing-files.ts";
 import { type NewFile, replaceFile, writeNewFile } from "../files/files.ts";
 import { hasMigration, migrationPaths } from "../making/make.ts";
 import type { Installation } from "./install.ts";
-import { applySteps, type Step, type StepResult, type TextStep } from "./steps.ts";
+import { applySteps, type Step, type StepResult } from "./steps.ts";
 
 const MIGRATION_NAME = /^[a-z][a-z\d]*(?:_[a-z\d]+)*$/;
 /**
@@ -21,14 +21,12 @@ const FOREIGN_FOLDERS = [".git", "node_modules"];
  * already exist.
  *
  * @param root the application's folder
- * @param texts changes to files that aren't code
  * @throws `E_COMMAND` if there is no application, a path leads out of it or into `.git` or `node_modules`, or the name of
  *   a migration is malformed
  */
 export async function planPublication(
   root: string,
   { files = {}, migrations = {}, steps = [] }: PublishedFiles,
-  texts: readonly TextStep[] = [],
 ): Promise<Installation> {
   if ((await readIfThere(root, "package.json")) === null) {
     throw new AshlarError(
@@ -43,7 +41,7 @@ export async function planPublication(
     if (!isThere) missing.push({ path, text });
   }
   missing.push(...(await missingMigrations(root, migrations)));
-  const { changed, remaining } = await applied(root, steps, texts);
+  const { changed, remaining } = await applied(root, steps);
   return {
     files: [
       ...missing.map((file) => ({ ...file, before: null, isInTheWay: false })),
@@ -58,18 +56,14 @@ export async function planPublication(
  * Applies a feature's steps that haven't been done yet, if the files' code allows it. A missing `.env` is created from
  * its example, so it needs no steps.
  */
-async function applied(
-  root: string,
-  steps: NonNullable<PublishedFiles["steps"]>,
-  texts: readonly TextStep[],
-): Promise<StepResult> {
+async function applied(root: string, steps: NonNullable<PublishedFiles["steps"]>): Promise<StepResult> {
   const left: Step[] = [];
   for (const { file, done, lines, adds } of steps) {
     if (done.test(await codeOf(root, (await javaScriptOf(root, file)) ?? file))) continue;
     if (adds === undefined) left.push({ file, lines, rewrite: () => null });
     else left.push({ file, lines, edit: adding(adds), linesIn: (text, name) => linesFor(text, name, lines) });
   }
-  return await applySteps(root, [...left, ...texts]);
+  return await applySteps(root, left);
 }
 
 async function linesFor(text: string, file: string, lines: readonly string[]): Promise<readonly string[]> {

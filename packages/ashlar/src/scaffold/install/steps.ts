@@ -109,41 +109,27 @@ const NO_TESTS = 'echo "Error: no test specified" && exit 1';
 
 /** Adds a script to `package.json`. */
 export function manifestStep(name: string, command: string): TextStep {
-  return manifestEntryStep("scripts", name, command, (present) => present === NO_TESTS);
-}
-
-/** Adds a dependency to `package.json`, unless there is one, of whatever version. */
-export function dependencyStep(name: string, range: string): TextStep {
-  return manifestEntryStep("dependencies", name, range, () => false);
-}
-
-function manifestEntryStep(
-  section: string,
-  name: string,
-  value: string,
-  isReplaced: (present: string) => boolean,
-): TextStep {
-  const property = `${JSON.stringify(name)}: ${JSON.stringify(value)}`;
+  const property = `${JSON.stringify(name)}: ${JSON.stringify(command)}`;
   return {
     file: "package.json",
-    lines: [`// in ${section}:`, property],
+    lines: ["// in scripts:", property],
     async rewrite(text) {
       // JSON is parsed as an expression, and can then be edited like code, which preserves its formatting.
       const code = await Code.of(`(${text}\n)`, "package.json");
       const [statement] = code.program.body;
       const manifest = statement?.type === "ExpressionStatement" ? statement.expression : null;
       if (manifest?.type !== "ObjectExpression") return null;
-      const entries = propertyOf(manifest, section)?.value;
-      if (entries === undefined) {
-        const own = `${JSON.stringify(section)}: {\n${code.indent}${code.indent}${property}\n${code.indent}}`;
+      const scripts = propertyOf(manifest, "scripts")?.value;
+      if (scripts === undefined) {
+        const own = `"scripts": {\n${code.indent}${code.indent}${property}\n${code.indent}}`;
         return withProperty(code, manifest, own, manifest.properties.length).text.slice(1, -2);
       }
-      if (entries.type !== "ObjectExpression") return null;
-      const present = propertyOf(entries, name)?.value;
-      if (present === undefined)
-        return withProperty(code, entries, property, entries.properties.length).text.slice(1, -2);
-      if (present.type !== "StringLiteral" || !isReplaced(present.value)) return text;
-      return code.with({ at: present.start!, until: present.end!, text: JSON.stringify(value) }).text.slice(1, -2);
+      if (scripts.type !== "ObjectExpression") return null;
+      const script = propertyOf(scripts, name)?.value;
+      if (script === undefined)
+        return withProperty(code, scripts, property, scripts.properties.length).text.slice(1, -2);
+      if (script.type !== "StringLiteral" || script.value !== NO_TESTS) return text;
+      return code.with({ at: script.start!, until: script.end!, text: JSON.stringify(command) }).text.slice(1, -2);
     },
   };
 }

@@ -1,6 +1,4 @@
-import type { IncomingHttpHeaders } from "node:http";
-import type { LookupFunction } from "node:net";
-import { type FetchLimits, limitedRequest } from "../outgoing/index.ts";
+import type { IncomingMessage } from "node:http";
 
 /** An issuer's response. */
 export interface FetchedJwks {
@@ -10,10 +8,17 @@ export interface FetchedJwks {
   readonly maxAgeSeconds: number | null;
 }
 
+/** Limits on a response's duration and size. */
+export interface FetchLimits {
+  /** The time limit in milliseconds, from the DNS lookup to the last byte. */
+  readonly timeoutMs: number;
+  readonly maxBytes: number;
+}
+
 /** The keys of large providers take 20 KB. */
 export const FETCH_LIMITS: FetchLimits = { timeoutMs: 5000, maxBytes: 256 * 1024 };
 
-const ACCEPT = "application/jwk-set+json, application/json";
+const MAX_HEADER_BYTES = 16 * 1024;
 /** `application/json`, and types whose syntax is JSON (RFC 6839 §3.1), such as `application/jwk-set+json`. */
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i;
 const UTF8 = new TextDecoder("utf-8", { fatal: true });
@@ -25,7 +30,6 @@ const UTF8 = new TextDecoder("utf-8", { fatal: true });
  * @param url the set's URL: `https:`, or `http:` if the caller has allowed it
  * @param signal aborts the request
  * @param ca the authorities that the server's certificate must come from, in PEM; `null` for those of Node.js
- * @param lookup resolves the server's name; `null` for that of Node.js
  * @throws an `Error` with the reason; its message contains nothing from the response but the status and the type
  */
 export async function fetchJwks(
@@ -33,28 +37,65 @@ export async function fetchJwks(
   signal: AbortSignal,
   ca: string | null = null,
   limits: FetchLimits = FETCH_LIMITS,
-  lookup: LookupFunction | null = null,
 ): Promise<FetchedJwks> {
-  const request = { headers: { accept: ACCEPT }, signal, ca, lookup, check: requireJson };
-  const { headers, body } = await limitedRequest(url, request, limits);
-  return { document: parse(textOf(body)), maxAgeSeconds: maxAgeOf(headers["cache-control"]) };
+  const timeout = AbortSignal.timeout(limits.timeoutMs);
+  try {
+    const response = await respond(url, AbortSignal.any([signal, timeout]), ca);
+    const text = await textOf(requireJson(response), limits.maxBytes);
+    return { document: parse(text), maxAgeSeconds: maxAgeOf(response.headers["cache-control"]) };
+  } catch (error) {
+    if (timeout.aborted) throw new Error(`There was no complete response within ${limits.timeoutMs} ms.`);
+    throw error;
+  }
 }
 
-function requireJson(status: number, headers: IncomingHttpHeaders): void {
+function respond(url: URL, signal: AbortSignal, ca: string | null): Promise<IncomingMessage> {
+  const { request: send } = process.getBuiltinModule(url.protocol === "https:" ? "node:https" : "node:http");
+  return new Promise((resolve, reject) => {
+    const request = send(url, {
+      headers: { accept: "application/jwk-set+json, application/json", "accept-encoding": "identity" },
+      maxHeaderSize: MAX_HEADER_BYTES,
+      // NODE_TLS_REJECT_UNAUTHORIZED=0 may have been set for another server. It must not let an attacker supply the
+      // keys.
+      ...(url.protocol === "https:" && { rejectUnauthorized: true, ...(ca !== null && { ca }) }),
+      signal,
+    });
+    request.once("error", reject);
+    request.once("response", (response) => {
+      // If reading the body fails, the body reports the error.
+      request.on("error", () => {});
+      resolve(response);
+    });
+    request.end();
+  });
+}
+
+function requireJson(response: IncomingMessage): IncomingMessage {
+  const { statusCode, headers } = response;
   const problem =
-    status !== 200
-      ? `The status of the response is ${status}.`
+    statusCode !== 200
+      ? `The status of the response is ${statusCode}.`
       : (headers["content-encoding"] ?? "identity") !== "identity"
         ? "The response is compressed."
         : JSON_TYPE.test(headers["content-type"] ?? "")
           ? null
           : "The response is not JSON by its Content-Type.";
-  if (problem !== null) throw new Error(problem);
+  if (problem === null) return response;
+  response.destroy();
+  throw new Error(problem);
 }
 
-function textOf(body: Buffer): string {
+async function textOf(response: IncomingMessage, maxBytes: number): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  // Leaving the loop destroys the response, and with it the connection.
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > maxBytes) throw new Error(`The response is larger than ${maxBytes} bytes.`);
+    chunks.push(chunk);
+  }
   try {
-    return UTF8.decode(body);
+    return UTF8.decode(Buffer.concat(chunks));
   } catch {
     throw new Error("The response is not UTF-8 text.");
   }

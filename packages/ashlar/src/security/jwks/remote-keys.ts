@@ -1,7 +1,6 @@
-import type { LookupFunction } from "node:net";
 import { certificateRemedy, type MaybePromise, now } from "../../support/index.ts";
 import { type JwtAlgorithm, readJwks, type VerificationKey } from "../jwt/index.ts";
-import { FETCH_LIMITS, fetchJwks } from "./fetch-jwks.ts";
+import { fetchJwks } from "./fetch-jwks.ts";
 
 /** The location and the purpose of an issuer's keys. */
 export interface RemoteKeysSettings {
@@ -9,9 +8,7 @@ export interface RemoteKeysSettings {
   readonly jwks: URL;
   /** The authorities that may have issued the server's certificate, in PEM; `null` for Node.js's own. */
   readonly ca: string | null;
-  /** Resolves the server's name; default: that of Node.js. */
-  readonly lookup?: LookupFunction | null;
-  /** Their place in the settings: `config/api.ts: DRIVERS.partner`. */
+  /** The keys' location in the configuration, for messages: `config/api.ts: DRIVERS.partner`. */
   readonly where: string;
   /** The algorithms that tokens may be signed with. */
   readonly algorithms: readonly JwtAlgorithm[];
@@ -97,10 +94,10 @@ export class RemoteKeys {
   }
 
   async #fetch(): Promise<void> {
-    const { jwks, ca, algorithms, lookup = null } = this.#settings;
+    const { jwks, ca, algorithms } = this.#settings;
     this.#attemptedAt = now();
     try {
-      const { document, maxAgeSeconds } = await fetchJwks(jwks, this.#closing.signal, ca, FETCH_LIMITS, lookup);
+      const { document, maxAgeSeconds } = await fetchJwks(jwks, this.#closing.signal, ca);
       const { keys, ignored } = readJwks(document, algorithms, MAX_KEYS);
       this.#accept(keys, ignored, maxAgeSeconds);
     } catch (error) {

@@ -39,7 +39,6 @@ import type { PersonalTokens, PresentedToken } from "ashlar/api";
 import type { Accounts, AccountMailMap, Auth, RemainingTokens } from "ashlar/auth";
 import type { EventMap, Events } from "ashlar/events";
 import type { JwtError } from "ashlar/jwt";
-import type { RequestIdentities } from "ashlar/identities";
 import type { RequestLoginLinks } from "ashlar/login-links";
 import type { RequestPasskeys } from "ashlar/passkeys";
 import type {} from "ashlar/two-factor";
@@ -66,7 +65,7 @@ test("the page lists exactly the events, mails, limits and properties that featu
       return `readonly ${name}: ${codeOf(Type) ?? `HttpContext["${name}"]`};`;
     }),
   );
-  expect([limits.length, properties.length]).toEqual([32, 18]);
+  expect([limits.length, properties.length]).toEqual([30, 17]);
   const root = await generatedApplication();
   const internal = '"currentUser" | "visitor" | "services" | "startedResponse" | "isReadOnly" | "isLanguageNegotiated"';
   await writeFile(

@@ -25,7 +25,6 @@ export const ACCOUNT_PATHS = {
   "account.email": "/account/email",
   "account.close": "/account/close",
   "email.undo": "/email/undo/@token",
-  "identities.callback": "/login/with/@provider/callback",
 } as const;
 
 /** The path of a page, with its parameters filled in; `null` if it is not one of these. */
@@ -82,11 +81,8 @@ export class AccountPages {
    * @throws `E_UNKNOWN_ROUTE`
    */
   url(guard: string, page: string, parameters: RouteParameters, query: QueryParameters = {}): string {
-    return this.#urlElsewhere(guard, page, parameters, query) ?? this.ownUrl(guard, page, parameters, query);
-  }
-
-  /** As {@link url}, but never under `ACCOUNTS.frontEndUrl`. */
-  ownUrl(guard: string, page: string, parameters: RouteParameters, query: QueryParameters = {}): string {
+    const elsewhere = this.#urlElsewhere(guard, page, parameters, query);
+    if (elsewhere !== null) return elsewhere;
     const { application, pages } = this.#dependencies;
     // Without pages, the route that would receive the form still exists at the same path.
     const isMissing = !pages.has(guard, page) && pages.hasFlow(guard, page);

@@ -1,2 +1,0 @@
-export { type FetchLimits, limitedRequest } from "./limited-request.ts";
-export { isPublicAddress, publicLookup, requirePublicHost } from "./public-addresses.ts";
