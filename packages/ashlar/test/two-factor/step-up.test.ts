@@ -12,7 +12,7 @@ beforeAll(async () => {
         "routes/web.ts",
         [
           "  ...Csrf.routes(),",
-          '  ...Csrf.routes(),\n  Route.get("/payouts", () => "Payouts").middleware("auth", "password.confirm:mfa,5"),',
+          '  ...Csrf.routes(),\n  Route.get("/payouts", () => "Payouts").middleware("auth", "password.confirm:mfa,5"),\n  Route.get("/keys", () => "Keys").middleware("auth", "password.confirm:otp,5"),\n  Route.get("/app", () => "App").middleware("auth", "password.confirm:totp"),',
         ],
       ],
     ],
@@ -51,5 +51,23 @@ test("an API client is asked for both again, too", async () => {
     expect(waiting.json).toMatchObject({ data: { status: "pending", step: "two_factor" } });
     await client.postJson("/login/two_factor", { code: app.next() });
     (await client.getJson("/payouts")).assertStatus(200);
+  }
+});
+
+test("a route that wants a code, by its factor or its name, gets one", async () => {
+  const { client, app } = await shop.userWithApp();
+  travel(6);
+  (await confirm(client, await client.get("/keys"), app)).assertRedirect("/keys");
+  (await client.get("/keys")).assertStatus(200);
+  (await client.get("/app")).assertStatus(200);
+});
+
+test("a user without a second factor is not sent around for a code", async () => {
+  await shop.addUser("Bea", "bea@example.com");
+  const client = await shop.loggedIn("bea@example.com");
+  for (const path of ["/keys", "/app"]) {
+    const { methods, flows } = (await client.getJson(path)).assertStatus(403).json as Record<string, unknown>;
+    expect([methods, flows]).toEqual([[], []]);
+    expect((await client.get(path)).redirectsTo).toBe(null);
   }
 });

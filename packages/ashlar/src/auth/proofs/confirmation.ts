@@ -1,5 +1,5 @@
 import type { HttpContext } from "../../http/index.ts";
-import { AshlarError, type Message, now } from "../../support/index.ts";
+import { AshlarError, type Message, now, type RegisteredUser } from "../../support/index.ts";
 import { message } from "../messages.ts";
 import type { Authenticatable } from "../users/authenticatable.ts";
 import { flowsOf, type LoginFlow } from "./login-flow.ts";
@@ -49,7 +49,7 @@ export async function confirmationRequired(
   wanted: string | null = null,
 ): Promise<ConfirmationRequiredError> {
   const { auth } = context;
-  const proofs = givenAnew(await auth.registry.proofs.ownedBy(user), wanted);
+  const proofs = await givenAnew(await auth.registry.proofs.ownedBy(user), user, wanted);
   const known = proofs.find((proof) => auth.hasRoute(proof.page!))?.page ?? "confirm_password";
   const page = proofs.length === 0 && wanted !== null ? null : known;
   const flows: LoginFlow[] = [];
@@ -61,12 +61,27 @@ export async function confirmationRequired(
  * The proofs with a page that meet the requirement. A proof that is only a step is requested along with any other, and
  * so are several factors.
  */
-function givenAnew(owned: readonly Proof[], wanted: string | null): readonly Proof[] {
+async function givenAnew(
+  owned: readonly Proof[],
+  user: Authenticatable,
+  wanted: string | null,
+): Promise<readonly Proof[]> {
   const withPage = owned.filter(({ page }) => page !== undefined);
   if (wanted === null || wanted === "mfa") return withPage;
-  const fitting = owned.filter(({ name, amr }) => name === wanted || amr.includes(wanted));
+  const fitting: Proof[] = [];
+  for (const proof of owned) if (await meets(proof, user, wanted)) fitting.push(proof);
   const own = withPage.filter((proof) => fitting.includes(proof));
   return own.length > 0 || fitting.length === 0 ? own : withPage;
+}
+
+/** Reports whether a proof that a user has is the wanted one, or satisfies the wanted factor, itself or by what its step accepts. */
+async function meets({ name, amr, factors }: Proof, user: Authenticatable, wanted: string): Promise<boolean> {
+  if (name === wanted || amr.includes(wanted)) return true;
+  for (const factor of factors?.() ?? []) {
+    if (factor.by !== wanted && !factor.amr.includes(wanted)) continue;
+    if (await factor.has(user as object as RegisteredUser)) return true;
+  }
+  return false;
 }
 
 /** A proof, which is given in the ways of its step unless it lists others. */

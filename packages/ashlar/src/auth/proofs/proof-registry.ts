@@ -166,6 +166,7 @@ function namedProof(name: string, own: FeatureProof, provider: string): Proof {
     ...(page !== undefined && { page }),
     ...(label !== undefined && { label }),
     ...(flows !== undefined && { flows: (user, context) => own.flows!(user, context) }),
+    ...(own.factors !== undefined && { factors: () => own.factors!() }),
     ...(step !== undefined && { step }),
     ...(users !== undefined && { users }),
     ...(data !== undefined && { data }),

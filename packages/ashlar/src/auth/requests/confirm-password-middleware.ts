@@ -103,7 +103,12 @@ export class ConfirmPasswordMiddleware implements Middleware {
   #known(): ReadonlySet<string> {
     const { names, proofs } = this.#guards;
     const all = [...proofs.all, ...names.flatMap((name) => this.#guards.stepsOf(name))];
-    return new Set([SEVERAL_FACTORS, ...all.flatMap(({ name, amr = [] }) => [name, ...amr])]);
+    const accepted = proofs.all.flatMap(({ factors }) => factors?.() ?? []);
+    return new Set([
+      SEVERAL_FACTORS,
+      ...all.flatMap(({ name, amr = [] }) => [name, ...amr]),
+      ...accepted.flatMap(({ by, amr }) => [by, ...amr]),
+    ]);
   }
 }
 

@@ -25,6 +25,7 @@ export function twoFactorProof(service: () => TwoFactorService): FeatureProof {
   return {
     amr: [],
     has: (user) => service().isAsked(user),
+    factors: () => service().factors.map(({ name, amr, has }) => ({ by: name, amr, has })),
     step: {
       page: "two_factor",
       check: (login) => step.check(login),
