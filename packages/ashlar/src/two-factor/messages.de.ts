@@ -65,7 +65,7 @@ export const MESSAGES: Readonly<Record<keyof typeof TWO_FACTOR_MESSAGES | TwoFac
   "two_factor.page.until": "Vertraut bis {moment}",
   "two_factor.page.forget": "Nicht mehr vertrauen",
   "two_factor.page.forgetNamed": "{device} nicht mehr vertrauen, vertraut bis {moment}",
-  "two_factor.status.on": "Die Zwei-Faktor-Anmeldung ist eingeschaltet. Ihre anderen Geräte wurden abgemeldet.",
+  "two_factor.status.on": "Die Zwei-Faktor-Anmeldung ist eingeschaltet.",
   "two_factor.status.replaced": "Bei der Anmeldung wird jetzt nach einem Code aus der neuen App gefragt.",
   "two_factor.status.off": "Die Zwei-Faktor-Anmeldung ist ausgeschaltet.",
   "two_factor.status.renewed": "Sie haben neue Wiederherstellungscodes. Die alten gelten nicht mehr.",

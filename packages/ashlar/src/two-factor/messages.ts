@@ -57,7 +57,7 @@ export const TWO_FACTOR_MESSAGES = {
   "two_factor.page.until": "Trusted until {moment}",
   "two_factor.page.forget": "Stop trusting",
   "two_factor.page.forgetNamed": "Stop trusting {device}, trusted until {moment}",
-  "two_factor.status.on": "Two-factor authentication is on. Your other devices have been logged out.",
+  "two_factor.status.on": "Two-factor authentication is on.",
   "two_factor.status.replaced": "Logins now ask for a code from the new app.",
   "two_factor.status.off": "Two-factor authentication is off.",
   "two_factor.status.renewed": "You have new recovery codes. The old ones no longer work.",
