@@ -3,64 +3,22 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { type BrowserShop, openBrowserShop } from "../support/browser-shop.ts";
 import { inBrowser, startBrowser } from "../support/chromium.ts";
-import {
-  COMMAND,
-  edit,
-  execute,
-  freePort,
-  generateApplication,
-  startServing,
-} from "../support/generated-application.ts";
 import { installPersonalTokens } from "../support/install-personal-tokens.ts";
-import { linkIn, type MailServer, openMailServer } from "../support/mail-server.ts";
+import { linkIn } from "../support/mail-server.ts";
 
 /** The folder for screenshots of every page, for inspection; without it, none are taken. */
 const PICTURES = process.env.ASHLAR_SCREENSHOTS;
 const AXE = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-interface Shop {
-  readonly url: string;
-  readonly mail: MailServer;
-  /** How its process ended, or `null` while it runs. */
-  readonly end: () => string | null;
-  close(): Promise<void>;
-}
-
-/** A new application that is served, and sends its mails to a real mail server. */
-async function openShop(): Promise<Shop> {
-  const { root, remove } = await generateApplication();
-  const { mail, close } = await openMailServer();
-  await edit(root, "config/mail.ts", ["export const MAIL = {", 'export const MAIL = {\n  transport: "smtp",']);
-  await edit(root, "config/app.ts", ["export const APP = {", 'export const APP = {\n  languages: ["de"],']);
-  await installPersonalTokens(root);
-  await execute(root, process.execPath, [COMMAND, "migrate"]);
-  const port = String(await freePort());
-  const url = `http://localhost:${port}`;
-  const { child, end } = await startServing(root, {
-    PORT: port,
-    APP_URL: url,
-    TRUSTED_PROXIES: "127.0.0.1, ::1",
-    MAIL_FROM: "shop@example.com",
-    SMTP_HOST: "127.0.0.1",
-    SMTP_PORT: String(mail.port),
-  });
-  return {
-    url,
-    mail,
-    end,
-    async close() {
-      child.kill("SIGKILL");
-      await close();
-      await remove();
-    },
-  };
-}
+/** A new application with personal tokens. */
+const openShop = () => openBrowserShop(installPersonalTokens);
 
 inBrowser("accounts, in a browser", () => {
   let browser: Browser;
   // One for all tests: each has its own accounts in it.
-  let shop: Shop;
+  let shop: BrowserShop;
   beforeAll(async () => {
     [browser, shop] = await Promise.all([startBrowser(), openShop()]);
   });
@@ -80,7 +38,7 @@ inBrowser("accounts, in a browser", () => {
     return context;
   }
 
-  async function register(page: Page, { url }: Shop, name: string, password: string): Promise<void> {
+  async function register(page: Page, { url }: BrowserShop, name: string, password: string): Promise<void> {
     await page.goto(`${url}/register`);
     await page.getByLabel("Name").fill(name);
     await page.getByLabel("Email address").fill(`${name.toLowerCase()}@example.com`);
@@ -89,7 +47,7 @@ inBrowser("accounts, in a browser", () => {
     await page.getByRole("main").getByRole("button", { name: "Register" }).click();
   }
 
-  async function logIn(page: Page, { url }: Shop, name: string, password: string): Promise<void> {
+  async function logIn(page: Page, { url }: BrowserShop, name: string, password: string): Promise<void> {
     // After a wrong password, the form is shown again.
     if (page.url() !== `${url}/login`) await page.goto(`${url}/login`);
     await page.getByLabel("Email address").fill(`${name.toLowerCase()}@example.com`);

@@ -4,57 +4,23 @@ import { join } from "node:path";
 import type { Browser, BrowserContext, CDPSession, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { authenticatorCode } from "../../src/testing/index.ts";
+import { type BrowserShop, openBrowserShop } from "../support/browser-shop.ts";
 import { inBrowser, startBrowser } from "../support/chromium.ts";
 import { ashlar } from "../support/command-line.ts";
-import {
-  COMMAND,
-  edit,
-  execute,
-  freePort,
-  generateApplication,
-  startServing,
-} from "../support/generated-application.ts";
-import { linkIn, type MailServer, openMailServer } from "../support/mail-server.ts";
+import { edit } from "../support/generated-application.ts";
+import { linkIn } from "../support/mail-server.ts";
 
 /** The folder for screenshots of every page, for inspection; without it, none are taken. */
 const PICTURES = process.env.ASHLAR_SCREENSHOTS;
 const AXE = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const PASSWORD = "stones and mortar";
 
-interface Shop {
-  readonly url: string;
-  readonly mail: MailServer;
-  readonly end: () => string | null;
-  close(): Promise<void>;
-}
-
-/** A new application with passkeys and two-factor authentication, served. */
-async function openShop(): Promise<Shop> {
-  const { root, remove } = await generateApplication();
-  const { mail, close } = await openMailServer();
-  await edit(root, "config/mail.ts", ["export const MAIL = {", 'export const MAIL = {\n  transport: "smtp",']);
-  await edit(root, "config/app.ts", ["export const APP = {", 'export const APP = {\n  languages: ["de"],']);
-  const trusting = ["trustDays: null", "trustDays: 30"] as const;
-  expect((await ashlar(root, "auth", "--two-factor", "--passkeys")).errors).toBe("");
-  await edit(root, "config/two-factor.ts", trusting);
-  await execute(root, process.execPath, [COMMAND, "migrate"]);
-  const port = String(await freePort());
-  const url = `http://localhost:${port}`;
-  const { child, end } = await startServing(root, {
-    PORT: port,
-    APP_URL: url,
-    TRUSTED_PROXIES: "127.0.0.1, ::1",
-    MAIL_FROM: "shop@example.com",
-    SMTP_HOST: "127.0.0.1",
-    SMTP_PORT: String(mail.port),
+/** A new application with passkeys and two-factor authentication. */
+const openShop = () =>
+  openBrowserShop(async (root) => {
+    expect((await ashlar(root, "auth", "--two-factor", "--passkeys")).errors).toBe("");
+    await edit(root, "config/two-factor.ts", ["trustDays: null", "trustDays: 30"]);
   });
-  const stop = async (): Promise<void> => {
-    child.kill("SIGKILL");
-    await close();
-    await remove();
-  };
-  return { url, mail, end, close: stop };
-}
 
 /** A browser's authenticator, controlled by its developer tools. */
 class VirtualAuthenticator {
@@ -100,7 +66,7 @@ class VirtualAuthenticator {
 
 inBrowser("passkeys, in a browser", () => {
   let browser: Browser;
-  let shop: Shop;
+  let shop: BrowserShop;
   beforeAll(async () => {
     [browser, shop] = await Promise.all([startBrowser(), openShop()]);
   });
