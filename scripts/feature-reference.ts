@@ -4,6 +4,7 @@
 
 import { readFileSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { type Feature, installedFeatures } from "../packages/ashlar/src/boot/index.ts";
 import { additionsOf } from "../packages/ashlar/src/cli/commands/described-feature.ts";
 import type { DoorTable } from "../packages/ashlar/test/doors/door-table.ts";
@@ -13,6 +14,7 @@ const problems: string[] = [];
 
 /** The expected answers of all doors. */
 const DOOR_TABLE = "packages/ashlar/test/doors/answers.json";
+const REPOSITORY = join(import.meta.dirname, "..");
 
 /** The parts that the page lists, each with the word for one entry. Features' sentences are in their `messages.ts`. */
 const PARTS: Readonly<Record<string, string>> = {
@@ -170,7 +172,7 @@ const ACCESS: Readonly<Record<string, string>> = {
 
 /** Every way through every door, with the answer for an account in each state. */
 function doorsPage(): string {
-  const { rows, states } = JSON.parse(readFileSync(DOOR_TABLE, "utf8")) as DoorTable;
+  const { rows, states } = JSON.parse(readFileSync(join(REPOSITORY, DOOR_TABLE), "utf8")) as DoorTable;
   const declared = FRAMEWORK_FEATURES.flatMap(({ feature }) => Object.entries(feature.doors ?? {}));
   for (const [name] of declared) {
     if (Object.values(rows).every(({ door }) => door !== name)) problems.push(`${DOOR_TABLE} lacks the door ${name}.`);

@@ -33,7 +33,7 @@ test("every mail has the same links as text and as HTML", async () => {
     for (const { preview } of Object.values(module)) if (preview) await mailer.send(preview(), EMAIL);
   }
   const mails = await shop.mail.all();
-  expect(mails).toHaveLength(10);
+  expect(mails).toHaveLength(11);
   for (const mail of mails) {
     const all = [...mail.html!.matchAll(/href="(http[^"]+)"/g)].map(([, link]) => link!.replaceAll("&amp;", "&"));
     // The application's name at the end links to its front page.

@@ -42,12 +42,16 @@ export class MailProofs {
    * Counts a code as a guess at the account's password, before it is compared: by the same name, whether or not there is an
    * account.
    *
-   * @throws `E_TOO_MANY_REQUESTS` if the account allows no more
+   * Security: it takes as long as comparing a password, so that the time doesn't reveal the little that differs if there is an
+   * account, such as creating the user from its row.
+   *
+   * @throws `E_TOO_MANY_REQUESTS` if the account allows no more; `E_OVERLOADED`
    */
   async countGuess(context: HttpContext, { guard, user, email }: MailedGuess): Promise<void> {
     const model = context.auth.registry.modelOf(guard);
     const isNamed = user === null || (model !== null && isAddress(model, email));
     await countGuess(context, { guard, user, identifier: isNamed ? email : null });
+    await context.auth.registry.hasher.verify(null, email);
   }
 
   /** Gives back what {@link countGuess} has counted for this request, because the code was right. */
