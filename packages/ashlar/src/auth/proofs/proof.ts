@@ -6,7 +6,6 @@ import { hasPassword } from "../passwords/verify-credentials.ts";
 import { type Authenticatable, isUserClassOf } from "../users/authenticatable.ts";
 import type { UserDataSource } from "../users/user-data.ts";
 import type { LoginFlow } from "./login-flow.ts";
-import type { GivenFactor } from "./login-methods.ts";
 import type { LoginStep } from "./login-step.ts";
 
 /** The name of the proof by a password. */
@@ -60,7 +59,11 @@ export interface FeatureProof<User extends object = RegisteredUser> {
    * The proofs that its step accepts, if there are several, each with whether a user has it. A route can ask for one by its
    * name or by its factors: `password.confirm:otp`.
    */
-  factors?(): readonly AcceptedFactor<User>[];
+  factors?(): readonly {
+    readonly by: string;
+    readonly amr: readonly string[];
+    has(user: User): MaybePromise<boolean>;
+  }[];
   /**
    * The class of the users who can have it, as in `GUARDS`; default: the users of every guard. Name it if guards have users in
    * different tables: the same key is another user there.
@@ -79,12 +82,6 @@ export interface FeatureProof<User extends object = RegisteredUser> {
    * when a mail proves the address of an account for the first time, because someone else may have set it up before.
    */
   readonly data?: Pick<UserDataSource, "export" | "erase">;
-}
-
-/** A proof that a step accepts. */
-interface AcceptedFactor<User extends object> extends GivenFactor {
-  /** Reports whether a user has it. */
-  has(user: User): MaybePromise<boolean>;
 }
 
 /** A proof with its name. */
