@@ -3,7 +3,14 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { PublishedFiles } from "../../boot/index.ts";
 import { AshlarError } from "../../support/index.ts";
-import { hasAccountPages, type PublishedStep, publishedStubs } from "./published-stubs.ts";
+import {
+  addingStep,
+  hasAccountPages,
+  mailableStep,
+  type PublishedStep,
+  publishedStubs,
+  routesStep,
+} from "./published-stubs.ts";
 
 const API_SETTINGS = "config/api.ts";
 const CONTROLLER = "app/controllers/auth/personal-tokens-controller.ts";
@@ -52,50 +59,20 @@ async function stepsOf(root: string, hasPages: boolean): Promise<readonly Publis
   const options = hasPages ? "" : ", { json: true }";
   const routes = `...Api.personalTokens(PersonalTokensController${options})${middleware}`;
   return [
-    {
+    addingStep({
       file: API_SETTINGS,
       done: /\bpersonal:\s*personal\(/,
-      lines: ['import { personal } from "ashlar/api";', "// in DRIVERS.jwt:", "personal: personal(),"],
-      adds: {
-        imports: [{ name: "personal", from: "ashlar/api" }],
-        to: ["DRIVERS", "jwt"],
-        text: "personal: personal()",
-      },
-    },
-    {
-      file: "routes/web.ts",
-      done: /\bApi\.personalTokens\(/,
-      lines: [
-        'import { Api } from "ashlar/api";',
-        'import { PersonalTokensController } from "../app/controllers/auth/personal-tokens-controller.ts";',
-        "// in ROUTES:",
-        `${routes},`,
-      ],
-      adds: {
-        imports: [
-          { name: "Api", from: "ashlar/api" },
-          { name: "PersonalTokensController", from: "../app/controllers/auth/personal-tokens-controller.ts" },
-        ],
-        to: ["ROUTES"],
-        text: routes,
-      },
-    },
+      imports: [{ name: "personal", from: "ashlar/api" }],
+      place: "in DRIVERS.jwt",
+      to: ["DRIVERS", "jwt"],
+      text: "personal: personal()",
+    }),
+    routesStep(routes, /\bApi\.personalTokens\(/, [
+      { name: "Api", from: "ashlar/api" },
+      { name: "PersonalTokensController", from: "../app/controllers/auth/personal-tokens-controller.ts" },
+    ]),
     ...(hasPages ? [MAIL_STEP] : []),
   ];
 }
 
-/** The mail about a new token, with the layout of the other mails. */
-const MAIL_STEP: PublishedStep = {
-  file: "config/auth.ts",
-  done: /\btokenCreated\s*:/,
-  lines: [
-    'import { TokenCreatedMail } from "../app/mailables/token-created-mail.ts";',
-    "// in ACCOUNTS.mailables:",
-    "tokenCreated: TokenCreatedMail,",
-  ],
-  adds: {
-    imports: [{ name: "TokenCreatedMail", from: "../app/mailables/token-created-mail.ts" }],
-    to: ["ACCOUNTS", "mailables"],
-    text: "tokenCreated: TokenCreatedMail",
-  },
-};
+const MAIL_STEP = mailableStep("tokenCreated", "TokenCreatedMail", "../app/mailables/token-created-mail.ts");

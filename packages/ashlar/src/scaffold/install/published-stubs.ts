@@ -45,6 +45,48 @@ export async function publishedStubs(
   return Object.fromEntries(await Promise.all(texts));
 }
 
+/** What a step adds to one of the author's files. */
+interface Addition {
+  readonly file: string;
+  /** Matches the file's code if it is there already. */
+  readonly done: RegExp;
+  readonly imports: readonly { readonly name: string; readonly from: string }[];
+  /** Where the text belongs, in words: `in ROUTES`. */
+  readonly place: string;
+  /** The same, as the names of the constants, classes and properties on the way. */
+  readonly to: NonNullable<PublishedStep["adds"]>["to"];
+  readonly text: string;
+}
+
+/** A step that adds something. If the file can't be edited, its author is shown the same imports and text. */
+export function addingStep({ file, done, imports, place, to, text }: Addition): PublishedStep {
+  const written = imports.map(({ name, from }) => `import { ${name} } from ${JSON.stringify(from)};`);
+  return { file, done, lines: [...written, `// ${place}:`, `${text},`], adds: { imports, to, text } };
+}
+
+/** The step that adds a feature's provider. */
+export function providerStep(name: string, from: string, place = "in PROVIDERS"): PublishedStep {
+  const [done, imports] = [new RegExp(`\\b${name}\\b`), [{ name, from }]];
+  return addingStep({ file: "config/providers.ts", done, imports, place, to: ["PROVIDERS"], text: name });
+}
+
+/** The step that sends a mail with the layout of the other mails. */
+export function mailableStep(mail: string, className: string, from: string): PublishedStep {
+  return addingStep({
+    file: "config/auth.ts",
+    done: new RegExp(`\\b${mail}\\s*:`),
+    imports: [{ name: className, from }],
+    place: "in ACCOUNTS.mailables",
+    to: ["ACCOUNTS", "mailables"],
+    text: `${mail}: ${className}`,
+  });
+}
+
+/** A step that adds routes for pages. */
+export function routesStep(text: string, done: RegExp, imports: Addition["imports"]): PublishedStep {
+  return addingStep({ file: ROUTES, done, imports, place: "in ROUTES", to: ["ROUTES"], text });
+}
+
 /** The migration of the table that two-factor authentication and passkeys share. */
 export function authenticatorMigrations(): Promise<Record<string, string>> {
   return publishedStubs("authenticators", { create_authenticators: "create_authenticators.ts" });

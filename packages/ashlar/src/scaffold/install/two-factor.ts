@@ -3,11 +3,15 @@ import { codeOf } from "../files/existing-files.ts";
 import { TWO_FACTOR } from "./personal-tokens.ts";
 import {
   AUTHENTICATORS_STEP,
+  addingStep,
   authenticatorMigrations,
   hasAccountPages,
+  mailableStep,
   type PublishedStep,
+  providerStep,
   publishedStubs,
   requireAccounts,
+  routesStep,
 } from "./published-stubs.ts";
 
 const CONTROLLERS = "app/controllers/auth";
@@ -47,11 +51,11 @@ export async function twoFactorFiles(root: string): Promise<PublishedFiles> {
     files: await publishedStubs("two-factor", { ...ALWAYS, ...(hasPages ? WITH_PAGES : WITHOUT_PAGES) }),
     migrations: await authenticatorMigrations(),
     steps: [
-      PROVIDER,
+      providerStep("TwoFactorProvider", FROM, "in PROVIDERS, after AuthProvider"),
       AUTHENTICATORS_STEP,
       NAMED_MIDDLEWARE,
       WEB_MIDDLEWARE,
-      routesStep(hasPages),
+      ownRoutesStep(hasPages),
       ...(/\bApi\.personalTokens\(/.test(await codeOf(root, "routes/web.ts")) ? [PERSONAL_TOKENS] : []),
       ...(hasPages ? [MAIL] : []),
     ],
@@ -67,48 +71,25 @@ const PERSONAL_TOKENS: PublishedStep = {
 
 const FROM = "ashlar/two-factor";
 
-const PROVIDER: PublishedStep = {
-  file: "config/providers.ts",
-  done: /\bTwoFactorProvider\b/,
-  lines: [`import { TwoFactorProvider } from "${FROM}";`, "// in PROVIDERS, after AuthProvider:", "TwoFactorProvider,"],
-  adds: {
-    imports: [{ name: "TwoFactorProvider", from: FROM }],
-    to: ["PROVIDERS"],
-    text: "TwoFactorProvider",
-  },
-};
-
-const NAMED_MIDDLEWARE: PublishedStep = {
+const NAMED_MIDDLEWARE = addingStep({
   file: "app/kernel.ts",
   done: /\bTwoFactorMiddleware\b/,
-  lines: [
-    `import { TwoFactorMiddleware } from "${FROM}";`,
-    "// in routeMiddleware:",
-    '"two-factor": [TwoFactorMiddleware],',
-  ],
-  adds: {
-    imports: [{ name: "TwoFactorMiddleware", from: FROM }],
-    to: ["Kernel", "routeMiddleware"],
-    text: '"two-factor": [TwoFactorMiddleware]',
-  },
-};
+  imports: [{ name: "TwoFactorMiddleware", from: FROM }],
+  place: "in routeMiddleware",
+  to: ["Kernel", "routeMiddleware"],
+  text: '"two-factor": [TwoFactorMiddleware]',
+});
 
-const WEB_MIDDLEWARE: PublishedStep = {
+const WEB_MIDDLEWARE = addingStep({
   file: "app/kernel.ts",
   done: /\bTwoFactorSetupMiddleware\b/,
-  lines: [
-    `import { TwoFactorSetupMiddleware } from "${FROM}";`,
-    "// in routeMiddleware.web, after LoadUserMiddleware:",
-    "TwoFactorSetupMiddleware,",
-  ],
-  adds: {
-    imports: [{ name: "TwoFactorSetupMiddleware", from: FROM }],
-    to: ["Kernel", "routeMiddleware", "web"],
-    text: "TwoFactorSetupMiddleware",
-  },
-};
+  imports: [{ name: "TwoFactorSetupMiddleware", from: FROM }],
+  place: "in routeMiddleware.web, after LoadUserMiddleware",
+  to: ["Kernel", "routeMiddleware", "web"],
+  text: "TwoFactorSetupMiddleware",
+});
 
-function routesStep(hasPages: boolean): PublishedStep {
+function ownRoutesStep(hasPages: boolean): PublishedStep {
   const options = hasPages ? "" : ", { json: true }";
   const controllers = "{ login: TwoFactorLoginController, account: TwoFactorAccountController }";
   const routes = `...TwoFactor.routes(${controllers}${options})`;
@@ -117,26 +98,7 @@ function routesStep(hasPages: boolean): PublishedStep {
     { name: "TwoFactorAccountController", from: `../${ACCOUNT}` },
     { name: "TwoFactorLoginController", from: `../${LOGIN}` },
   ];
-  return {
-    file: "routes/web.ts",
-    done: /\bTwoFactor\.routes\(/,
-    lines: [...imports.map(({ name, from }) => `import { ${name} } from "${from}";`), "// in ROUTES:", `${routes},`],
-    adds: { imports, to: ["ROUTES"], text: routes },
-  };
+  return routesStep(routes, /\bTwoFactor\.routes\(/, imports);
 }
 
-/** The mail about changes, with the layout of the other mails. */
-const MAIL: PublishedStep = {
-  file: "config/auth.ts",
-  done: /\btwoFactorChanged\s*:/,
-  lines: [
-    'import { TwoFactorChangedMail } from "../app/mailables/two-factor-changed-mail.ts";',
-    "// in ACCOUNTS.mailables:",
-    "twoFactorChanged: TwoFactorChangedMail,",
-  ],
-  adds: {
-    imports: [{ name: "TwoFactorChangedMail", from: "../app/mailables/two-factor-changed-mail.ts" }],
-    to: ["ACCOUNTS", "mailables"],
-    text: "twoFactorChanged: TwoFactorChangedMail",
-  },
-};
+const MAIL = mailableStep("twoFactorChanged", "TwoFactorChangedMail", "../app/mailables/two-factor-changed-mail.ts");
