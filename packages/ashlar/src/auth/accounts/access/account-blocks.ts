@@ -28,9 +28,9 @@ export interface AccountBlocksDependencies {
 /** The longest operator's note that an event contains, in UTF-16 units. */
 const MAX_TEXT_LENGTH = 500;
 
-/** Shortens an operator's note for an event. */
-export function auditText(text: string): string {
-  return text.slice(0, MAX_TEXT_LENGTH);
+/** Shortens an operator's note for an event; `null` without one. */
+export function auditText<Text extends string | null>(text: Text): Text {
+  return (text === null ? null : text.slice(0, MAX_TEXT_LENGTH)) as Text;
 }
 
 /** Blocks accounts, and unblocks them. */
@@ -80,11 +80,8 @@ export class AccountBlocks {
     const ending = { what: "everything", reason, proof: "none", address, ...change } as const;
     const changed = await access.end(guard, user, ending);
     if (changed === null) return false;
-    const [who, why] = [by, given].map((text) => (text === null ? null : auditText(text))) as [
-      string | null,
-      string | null,
-    ];
-    const told = { time: currentDate(), address, guard, user: changed as RegisteredUser, by: who, reason: why };
+    const notes = { by: auditText(by), reason: auditText(given) };
+    const told = { time: currentDate(), address, guard, user: changed as RegisteredUser, ...notes };
     void events()?.emit(`auth.${reason}`, told);
     return true;
   }

@@ -148,8 +148,8 @@ export class AccountClosing implements ClosedAccounts {
     closesAt: Date | null,
     { by, reason, address }: ClosingDetails,
   ): void {
-    const [who, why] = [by === null ? null : auditText(by), reason === null ? null : auditText(reason)];
-    const told = { time: currentDate(), address, guard, user: user as RegisteredUser, by: who, reason: why, closesAt };
+    const notes = { by: auditText(by), reason: auditText(reason) };
+    const told = { time: currentDate(), address, guard, user: user as RegisteredUser, ...notes, closesAt };
     void this.#dependencies.events()?.emit(name, told);
   }
 }

@@ -18,6 +18,14 @@ export interface FirstProofDependencies {
   readonly proofs: ProofRegistry;
 }
 
+/** What a mail says about the first proof of an address. */
+interface FirstProofNotice {
+  readonly guard: string;
+  readonly language: string;
+  readonly email: string;
+  readonly provedAt: Date;
+}
+
 /** An account whose address was just proved. */
 export interface ProvedAddress {
   /** As stored now. */
@@ -55,7 +63,7 @@ export class FirstProof {
     const provedAt = currentDate();
     const notice = { guard, language: context.language, email, provedAt };
     if (mails.areSent) await mails.prepare();
-    let removedEarlier = voidsPassword;
+    let removedEarlier = false;
     const changed = await access.end(guard, proved, {
       what: "everything",
       reason: "address_proved",
@@ -65,8 +73,7 @@ export class FirstProof {
       // One conditional statement decides between this, a verification, and another proof.
       conditions: { email, verifiedAt: null },
       also: async (user) => {
-        removedEarlier = (await this.removeProofs(user)) || removedEarlier;
-        if (removedEarlier && mails.areSent) await mails.tryQueue("addressProved", email, { ...notice, user });
+        removedEarlier = await this.removeEarlier(user, notice, voidsPassword);
       },
     });
     if (changed !== null) {
@@ -80,12 +87,20 @@ export class FirstProof {
   }
 
   /**
-   * Deletes the data of all proofs of a user, such as passkeys and authenticator apps. Call it in the transaction that
-   * stores the first proof of the user's address.
+   * Deletes the data of all proofs of a user, such as passkeys and authenticator apps, and mails the owner if there was
+   * any. Call it in the transaction that stores the first proof of the user's address.
    *
-   * @returns whether there was any
+   * @param isPasswordVoided whether a password was made invalid, which the owner is mailed about, too
+   * @returns whether anything was removed
    */
-  async removeProofs(user: AccountUser): Promise<boolean> {
+  async removeEarlier(user: AccountUser, notice: FirstProofNotice, isPasswordVoided = false): Promise<boolean> {
+    const { mails } = this.#dependencies;
+    const isRemoved = (await this.#removeProofs(user)) || isPasswordVoided;
+    if (isRemoved && mails.areSent) await mails.tryQueue("addressProved", notice.email, { ...notice, user });
+    return isRemoved;
+  }
+
+  async #removeProofs(user: AccountUser): Promise<boolean> {
     const { proofs, users } = this.#dependencies;
     const guards = users.guardsKeeping(user.constructor);
     const subject = { user, id: user.authId(), guards, email: user.email };

@@ -179,8 +179,7 @@ export class PasswordReset {
         const notice = { guard, language, user: changed, email, changedAt, wasReset: true };
         await mails.tryQueue("passwordChanged", email, notice);
         // Someone else may have registered the account.
-        if (!isVerified || !(await firstProof.removeProofs(changed))) return;
-        await mails.tryQueue("addressProved", email, { guard, language, user: changed, email, provedAt: changedAt });
+        if (isVerified) await firstProof.removeEarlier(changed, { guard, language, email, provedAt: changedAt });
       },
     });
     if (user === null) return this.#setBefore(context, token, sent);
